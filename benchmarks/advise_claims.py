@@ -10,7 +10,7 @@ kinds of simulations differ in the judgments:
     candidates  they are drawn from the documents in the first 50 results of any system
     judged      the real judgments; queries are drawn with replacement, and copies of one query stay in one fold
 
-In the first two no system is better than another, so every claim is false. Upper limits are one-sided 95 % limits of
+In the first two no system is better than another, so every claim is false. Upper limits are one-sided 95% limits of
 Clopper and Pearson. In the third, an interval covers if it contains the true gain over all queries of the collection:
 either of the systems chosen and fitted in the folds, or of the recommended system, fitted on the whole sample. The gain
 of learning over the label-free blend is measured on queries that were not used for training. The last two tables have

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from tacit.data import read_pydocs
 from tacit.retrieve import BlendRanker, CollectionRanker, NeighborGraph
-from tacit.retrieve.approximate import item_vectors, query_terms
+from tacit.retrieve.approximate import item_vectors, query_parts
 from tacit.retrieve.blend.member import RankerMember
 from tacit.retrieve.factors import DenseFactors, factor_scores
 from tacit.search import Searcher, load
@@ -46,7 +46,7 @@ def report(
 
 def measure_vectors(ranker: CollectionRanker, graph: NeighborGraph, rows: sp.csr_array) -> None:
     vectors = item_vectors(ranker)
-    queries = [query_terms(ranker, rows[[number]]).vector for number in range(rows.shape[0])]
+    queries = [query_parts(ranker, rows[[number]])[1] for number in range(rows.shape[0])]
 
     def exactly(number: int) -> np.ndarray:
         scores = factor_scores(DenseFactors(vectors), queries[number])[0]
@@ -63,7 +63,7 @@ def measure_search(ranker: CollectionRanker, rows: sp.csr_array) -> None:
     def ask(number: int) -> np.ndarray:
         return ranker.rank(rows[[number]], K, threads=1).items[0]
 
-    members, graphs = ranker._rankers_by_vectors(), list(ranker.graphs)
+    members, graphs = ranker.rankers_by_vectors(), list(ranker.graphs)
     for member in members:
         member.graph_ = None
     ranker.__dict__.pop("graphs")
@@ -103,7 +103,7 @@ def main() -> None:
         print(f"built in {time.perf_counter() - start:.0f} s")
     print(f"{searcher.method}: {ranker.n_items_:,} documents, {rows.shape[0]} queries")
     print(f"{'':<10}{'breadth':>9}{'recall@10':>12}{'exact ms':>12}{'ms':>12}{'faster':>9}")
-    for member, graph in zip(ranker._rankers_by_vectors(), list(ranker.graphs), strict=True):
+    for member, graph in zip(ranker.rankers_by_vectors(), list(ranker.graphs), strict=True):
         breadth = graph.breadth_
         measure_vectors(member, graph, sp.csr_array(member_rows(ranker, member, rows)))
         graph.breadth_ = breadth

@@ -2,7 +2,7 @@
 
     python benchmarks/auc.py
 
-One list, 1 % of it relevant. The sum over pairs is quadratic, so it is measured on sizes where it takes seconds.
+One list, 1% of it relevant. The sum over pairs is quadratic, so it is measured on sizes where it takes seconds.
 """
 
 import time

@@ -20,41 +20,43 @@ import numpy as np
 from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
 from tacit.retrieve import BlendRanker
 from tacit.retrieve.blend import learning
+from tacit.retrieve.blend import ranker as blend_ranker
 from tacit.retrieve.blend.learning import Learner
-from tacit.retrieve.blend.member import ItemRows
-from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.weights import TrainingQuery, learn_weights, precision_of
 
 
-class Recorded(BlendRanker):
-    """A blend that keeps the candidates of test queries with their scores by members, before any member is dropped."""
+def fit(
+    task: QuestionTask, fold: Fold, n_judged: int | None, members: BlendRanker
+) -> tuple[list[TrainingQuery], list[Any]]:
+    """Fit a blend on some judged queries of a fold.
 
-    def _learn(self, items: ItemRows, data: TrainingData) -> None:
-        prior = self.weights_
-        super()._learn(items, data)
-        learned, self.weights_ = self.weights_, prior
-        queries, pairs = self.asked
-        tested = Learner(self, items, replace(data, queries=queries, zeros=None)).examples(pairs, None)
-        self.tested = [example.query for example in tested]
-        self.weights_ = learned
-
-
-def fit(task: QuestionTask, fold: Fold, n_judged: int | None, members: BlendRanker) -> tuple[Recorded, list[Any]]:
-    """Return a blend fitted on some judged queries of a fold, and the arguments of `learn_weights`."""
+    Return the candidates of the test queries with their scores by members, before any member is dropped, and the
+    arguments of `learn_weights`.
+    """
     read = task.read(members, stem=True)
     queries = read.queries(task.queries.full_texts())
     train, test, given = np.sort(fold.train[:n_judged]), np.sort(fold.test), list[Any]()
+    tested = list[TrainingQuery]()
 
     def learn(*args: Any) -> tuple[np.ndarray, float]:
         given.extend(args)
         return learn_weights(*args)
 
-    learning.learn_weights = learn
-    ranker = Recorded(seed=0)
-    ranker.asked = queries[test], task.training_pairs(test)
+    class Recorded(Learner):
+        def learn(self) -> None:
+            prior = self.blend.weights_
+            super().learn()
+            learned, self.blend.weights_ = self.blend.weights_, prior
+            data = replace(self.data, queries=queries[test], zeros=None)
+            examples = Learner(self.blend, self.items, data).examples(task.training_pairs(test), None)
+            tested.extend(example.query for example in examples)
+            self.blend.weights_ = learned
+
+    learning.learn_weights, blend_ranker.Learner = learn, Recorded
     zeros, further = task.training_pairs(train, relevant=False), read.further()
-    ranker.fit(queries[train], read.items, task.training_pairs(train), zeros=zeros, members=members, **further)
-    return ranker, given
+    pairs = task.training_pairs(train)
+    BlendRanker(seed=0).fit(queries[train], read.items, pairs, zeros=zeros, members=members, **further)
+    return tested, given
 
 
 def permuted(queries: Sequence[TrainingQuery], rng: np.random.Generator) -> list[TrainingQuery]:
@@ -74,11 +76,11 @@ def main() -> None:
     values: dict[str, list[float]] = {"without labels": [], "learned": [], "permuted labels": []}
     moved = dict.fromkeys(values, 0)
     for fold in task.folds(0)[: args.folds]:
-        ranker, (examples, prior, strength, others, unseen) = fit(task, fold, args.judged, members)
+        tested, (examples, prior, strength, others, unseen) = fit(task, fold, args.judged, members)
         mixed = permuted(examples, rng), prior, strength, others, permuted(unseen, rng)
         choices = prior, learn_weights(examples, *mixed[1:4], unseen)[0], learn_weights(*mixed)[0]
         for name, weights in zip(values, choices, strict=True):
-            values[name] += [precision_of(query, weights) for query in ranker.tested]
+            values[name] += [precision_of(query, weights) for query in tested]
             moved[name] += not np.array_equal(weights, prior)
     for name, found in values.items():
         print(f"{args.corpus}  {name:<16} AP {np.mean(found):.4f}  moved {moved[name]} of {args.folds}")

@@ -26,12 +26,15 @@ from tacit.retrieve.blend.ranker import BlendRanker
 from tacit.retrieve.blend.words import FeedbackMember
 from tacit.retrieve.factors import best_items
 
-LATENT = FEEDBACK = (0.0, 1.0, 2.0, 3.0, 4.0)
-HALF_LENGTHS = (0.0, 6.0, 12.0, 18.0)  # in words; 0: the length of a query has no effect
+LATENT = (0.0, 2.0, 4.0, 6.0)
+FEEDBACK = (0.0, 2.0, 3.0, 4.0)
+HALF_LENGTHS = (0.0, 12.0, 18.0)  # in words; 0: the length of a query has no effect
 EXPANSIONS = ((5, 25), (10, 50), (20, 100))  # items and words
+WORDS = ((0.0, 0.0), (0.5, 0.0), (0.5, 0.5), (0.5, 1.0))  # weights of `content` and `spelling`
 TITLE_WEIGHTS = (1, 3)
-GRID = list(itertools.product(LATENT, FEEDBACK, HALF_LENGTHS, EXPANSIONS, TITLE_WEIGHTS))
-DEFAULT = (4.0, 3.0, 12.0, (20, 100), 3)
+GRID = list(itertools.product(LATENT, FEEDBACK, HALF_LENGTHS, EXPANSIONS, WORDS, TITLE_WEIGHTS))
+DEFAULT = (4.0, 3.0, 12.0, (20, 100), (0.5, 0.5), 3)
+NAMES = ("latent", "feedback", "half_length", "items, words", "content, spelling", "title_weight")
 N_FIRST = 100
 
 
@@ -69,10 +72,10 @@ def _measure_block(
     asked = sp.csr_array(queries[rows])
     n_words = np.diff(asked.indptr)[:, None]
     relevant = grades >= 1
-    parts = {("plain", None): plain._scores(asked)}
+    parts = {("plain", None): plain.score_rows(asked)}
     query_block = blend.query_block(asked, skip)
     for member in blend.members_:
-        if member.name in ("bm25", "latent"):
+        if member.name in ("bm25", "content", "spelling", "latent"):
             parts[member.name, None] = member.scores(query_block)
     parts |= {("feedback", size): FeedbackMember(*size).scores(query_block) for size in EXPANSIONS}
     first = [best_items(scores, skip, N_FIRST)[0] for scores in parts.values()]
@@ -87,10 +90,13 @@ def _measure_block(
     n_relevant = (relevant if candidates is None else relevant & candidates).sum(axis=1)
     base = best_items(parts["bm25", None], skip, N_FIRST)[0]
     units = {key: _in_units(scores, base, places) for key, scores in parts.items()}
-    for number, (latent, feedback, half, size, weight) in enumerate(GRID):
+    for number, (latent, feedback, half, size, (content, spelling), weight) in enumerate(GRID):
         if weight == blend.title_weight:
             trust = n_words / (n_words + half) if half else 1.0
-            total = units["bm25", None] + trust * (latent * units["latent", None] + feedback * units["feedback", size])
+            total = trust * (latent * units["latent", None] + feedback * units["feedback", size])
+            total += (1 - content) * units["bm25", None] + content * units.get(("content", None), units["bm25", None])
+            if ("spelling", None) in units:
+                total += spelling * units["spelling", None]
             values[number, block] = average_precision(np.where(known, total, -np.inf), found, n_relevant)
     bm25 = np.where(known, np.take_along_axis(parts["plain", None], places, axis=1), -np.inf)
     values[-1, block] = average_precision(bm25, found, n_relevant)
@@ -128,14 +134,13 @@ def main() -> None:
         sys.stderr.write(f"{name} done\n")
     gains = [values[name][:-1] - values[name][-1] for name in names]
     default = GRID.index(DEFAULT)
-    print("| left out | latent | feedback | half_length | items, words | title_weight | bm25 | chosen | default |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    columns = ("left out", *NAMES, "bm25", "chosen", "default")
+    print("| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns))
     for number, name in enumerate(names):
         best = choose(gains[:number] + gains[number + 1 :])
         means = [values[name][row].mean() for row in (-1, best, default)]
-        latent, feedback, half, size, weight = GRID[best]
-        setting = f"{latent:g} | {feedback:g} | {half:g} | {size[0]}, {size[1]} | {weight}"
-        print(f"| {name} | {setting} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
+        setting = (", ".join(f"{part:g}" for part in np.atleast_1d(value)) for value in GRID[best])
+        print("| " + " | ".join([name, *setting, *(f"{mean:.3f}" for mean in means)]) + " |")
     print(f"\nall collections: {GRID[choose(gains)]}")
 
 

@@ -93,7 +93,7 @@ def make_world(task: QuestionTask) -> World:
         np.hstack([best_items(part, None, N_FIRST_OF_EACH)[0] for part in (total, *parts, *more)])
         for more in ((), (bm25,))
     )
-    asking, rows = (weigh(part, blend.idf_) for part in (queries, blend._with_titles(items, titles)))
+    asking, rows = (weigh(part, blend.idf_) for part in (queries, blend.with_titles(items, titles)))
     relevant = [np.flatnonzero(row >= 1) for row in task._grades(np.arange(len(task.queries)))]
     return World(
         np.stack(parts, axis=1), bm25, (asking @ rows.T).toarray(), *([np.unique(row[row >= 0]) for row in found]

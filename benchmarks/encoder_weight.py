@@ -6,7 +6,7 @@
 
 For each collection: BM25 on stems, the encoder alone, reciprocal rank fusion (k = 60) of the two, `blend`, `blend` with
 the encoder at its measured weight, the weight, and the difference of the last system from each other one, with p of a
-paired t-test. ± is the half-width of the 95 % t interval over queries. `--also` adds vectors that must not harm: random
+paired t-test. ± is the half-width of the 95% t interval over queries. `--also` adds vectors that must not harm: random
 ones, LSI of the same words or of half of them, averages of random word vectors, the encoder with its query vectors
 rotated. With `--without-queries` the weight is measured on vectors of the documents alone, as for vectors given as
 arrays. With `--stored`, vectors of documents and

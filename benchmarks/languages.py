@@ -6,7 +6,7 @@ For each language: the language detected by `auto`, and the mean average precisi
 questions and 240 paragraphs, read as English (`en`), in the detected language (`auto`) and without a language (`any`).
 `bm25` uses stems if the language has a stemmer.
 
-Then, for pairs of languages, the mean reciprocal rank of `cl-lsi` and of the default mixture: 70 % of the articles give
+Then, for pairs of languages, the mean reciprocal rank of `cl-lsi` and of the default mixture: 70% of the articles give
 pairs of paragraphs for training; paragraphs and questions of the others are queries.
 """
 

@@ -4,7 +4,7 @@
 
 Five folds; the rankers use the validation lists with the same share of labels. `column` is the best single feature,
 rising or falling, on the labelled training rows. nDCG@10 on all test lists with all their labels, the mean over seeds
-for each query; p of a randomization test over queries against the first method, uncorrected. `missing` removes 35 % of
+for each query; p of a randomization test over queries against the first method, uncorrected. `missing` removes 35% of
 the feature values at random, with all labels. `A+B` is three quarters of A and one quarter of B, each standardized
 within the list.
 """
@@ -25,8 +25,8 @@ from tacit.rerank.ranking_lists import RankingTask, fit_lists
 
 SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008", "WTR")
 CUTS = {
-    "5 % of rows": (cut_labels, 0.05),
-    "10 % of queries": (cut_queries, 0.1),
+    "5% of rows": (cut_labels, 0.05),
+    "10% of queries": (cut_queries, 0.1),
     "all": (cut_labels, 1.0),
     "missing": (cut_labels, 1.0),
 }

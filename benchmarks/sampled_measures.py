@@ -4,7 +4,7 @@
 
 The pool is the first 50 documents of each query: BM25 on texts, the mean rank over features on LETOR lists. A document
 without a judgment counts as not relevant, so the pool is fully judged and the true value is known. For each design the
-table has the share of 95 % intervals that contain the true value, and the share of uniform sampling's judgments that
+table has the share of 95% intervals that contain the true value, and the share of uniform sampling's judgments that
 gives intervals of the same width, (width / width of uniform)^2. `uniform` draws from the whole pool, `uniform top 10`
 from the first ten ranks; both use Hajek's estimator.
 """

@@ -4,10 +4,10 @@
 
     python benchmarks/screenshots.py [--out docs/pictures] [--model cran.model] [--data DATA]
 
-Fits BM25 on the 1,400 abstracts of Cranfield (`text/cranfield` of DATA, default $TACIT_DATA), stores the judgments of
-its first 80 queries, serves the model on this machine and trains a version on them. An existing MODEL is served as it
-is, with its judgments and versions. The pages are photographed by the system's Chromium through Playwright, and reduced
-to 256 colours. `tacit fit` and the training use seed 0.
+Fits `blend` on the 1,400 abstracts of Cranfield (`text/cranfield` of DATA, default $TACIT_DATA), stores the judgments
+of its first 80 queries, serves the model on this machine and trains a version on them. An existing MODEL is served as
+it is, with its judgments and versions. The pages are photographed by the system's Chromium through Playwright, and
+reduced to 256 colours. `tacit fit` and the training use seed 0.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def main() -> None:
 
 
 def make_model(source: Path, model: Path) -> None:
-    """Fit BM25 on the collection, and store the judgments of its first queries; grades are limited to 3."""
-    Searcher("bm25").fit(read_collection(source / "docs.jsonl.gz")).save(model)
+    """Fit `blend` without labels, and store the judgments of the first queries; grades are limited to 3."""
+    Searcher().fit(read_collection(source / "docs.jsonl.gz")).save(model)
     queries = [json.loads(line) for line in (source / "queries.jsonl").read_text().splitlines()][:N_QUERIES]
     texts = {query["id"]: query["text"] for query in queries}
     with JudgmentStore(f"{model}.judgments") as store:
@@ -89,6 +89,7 @@ def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
     page.wait_for_selector("#curve svg")
     page.wait_for_selector(".bar-row")
     steps = {"2  Train": element(page, "#train-panel"), "3  Decide": element(page, "#verdict")}
+    page.evaluate("scrollTo(0, 0)")
     page.screenshot(
         path=out / f"learn-{scheme}.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": 1120}, full_page=True
     )
@@ -106,7 +107,6 @@ def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
     page.wait_for_function("() => document.querySelectorAll('#results > div').length === 2")
     page.screenshot(path=out / f"compare-{scheme}.png")
     page.goto(page.url.split("#")[0] + "#search?model=2&q=" + QUERY.replace(" ", "+"))
-    page.wait_for_selector("#facets:not([hidden])")
     page.locator(".hit").first.locator("[data-action=why]").click()
     page.wait_for_selector(".why table")
     page.screenshot(path=out / f"search-{scheme}.png")
@@ -114,6 +114,7 @@ def take_pictures(page: Page, out: Path, scheme: str) -> list[Path]:
 
 
 def element(page: Page, selector: str) -> Image.Image:
+    page.evaluate("scrollTo(0, 0)")  # else the navigation, which stays at the top, may cover the element
     return Image.open(io.BytesIO(page.locator(selector).screenshot()))
 
 

@@ -4,7 +4,7 @@
 
 Epochs and fits of copies are measured in CPU time on one thread, the whole fits in wall time.
 
-1. One SSLambdaRank epoch and one LambdaRank epoch (10 % of MQ2008's labels, fold 1); target: ratio at most 2.
+1. One SSLambdaRank epoch and one LambdaRank epoch (10% of MQ2008's labels, fold 1); target: ratio at most 2.
 2. Slope of log time over log size for 1, 2, 4, 8 copies of the lists, and of the rows of each list at fixed K and a
    fixed number of judged rows: 1 is linear. Neighbours are found once, before the epochs, and are not in the time; the
    time to find them in one long list is on separate lines.

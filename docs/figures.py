@@ -69,8 +69,8 @@ def interval(cell: str) -> list[float]:
 
 def read_questions(page: str) -> Numbers:
     """Gain of `blend` over BM25 without labels, and its interval, by collection."""
-    rows = table(page, "collection", "bm25", "blend", "95 % interval")
-    return {row["collection"]: [number(row["gain"]), *interval(row["95 % interval"])] for row in rows}
+    rows = table(page, "collection", "bm25", "blend", "95% interval")
+    return {row["collection"]: [number(row["gain"]), *interval(row["95% interval"])] for row in rows}
 
 
 def draw_questions(numbers: Numbers) -> Any:
@@ -82,7 +82,7 @@ def draw_questions(numbers: Numbers) -> Any:
         axes.plot([low, high], [place, place], color=COLOURS[2], lw=2)
         axes.plot(gain, place, "o", color=COLOURS[2])
     axes.axvline(0, color="black", lw=0.8)
-    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="gain in average precision over BM25, 95 % interval")
+    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="gain in average precision over BM25, 95% interval")
     return figure
 
 
@@ -187,36 +187,55 @@ def draw_advise(numbers: Numbers) -> Any:
     for marker, (name, values) in zip("osv^Dx", numbers["coverage"].items(), strict=True):
         right.plot([int(n.split()[0]) for n in SAMPLES], values, marker=marker, label=name)
     right.axhline(0.93, color="black", ls="--", lw=1)
-    right.set(title="Coverage of 95 % intervals (aim: .93)", xlabel="judged queries", ylim=(0.9, 1.0))
+    right.set(title="Coverage of 95% intervals (aim: .93)", xlabel="judged queries", ylim=(0.9, 1.0))
     right.legend(fontsize=7, ncols=2)
     return figure
 
 
-SYSTEMS = ["BM25 on stems", "RRF of the two", "blend", "blend with encoder"]
+SYSTEMS = {
+    "BM25 on stems": "BM25",
+    "blend": "blend",
+    "encoder alone": "encoder alone",
+    "RRF of the two": "RRF of BM25 and encoder",
+    "blend with encoder": "blend with encoder",
+}
+KINDS = {
+    "cacm": "computing",
+    "cisi": "library",
+    "cranfield": "aerodynamics",
+    "cystic_fibrosis": "medicine",
+    "scifact": "claims",
+    "cosqa_code": "code",
+    "stackfaq": "FAQ",
+    "traceability": "use cases",
+    "chorus_products": "products",
+}
 
 
 def read_systems(page: str) -> Numbers:
-    """Average precision of four systems by collection, with the half-widths of their intervals."""
+    """Average precision of five systems with the half-widths of their intervals, by collection."""
     rows = table(page, "collection", *SYSTEMS)
     return {row["collection"]: [with_half_width(row[name]) for name in SYSTEMS] for row in rows}
 
 
 def draw_systems(numbers: Numbers) -> Any:
-    """Four bars for each collection with their intervals, and the means over collections with their values."""
-    figure, axes = new_figure(10, 3.6)
-    legend = ["BM25", "RRF of BM25 and encoder", "blend", "blend with encoder"]
-    places = [*range(len(numbers)), len(numbers) + 0.5]
-    for place, (colour, name) in enumerate(zip(COLOURS, legend, strict=True)):
+    """Five bars for each collection with their intervals, and the means over collections with their values."""
+    figure, axes = new_figure(11, 4)
+    colours = [COLOURS[0], COLOURS[2], "#f0c9a0", COLOURS[1], COLOURS[3]]
+    places = [*range(len(numbers)), len(numbers) + 0.6]
+    for place, (colour, name) in enumerate(zip(colours, SYSTEMS.values(), strict=True)):
         values, widths = zip(*(systems[place] for systems in numbers.values()), strict=True)
         mean = sum(values) / len(values)
-        at = [collection + 0.21 * (place - 1.5) for collection in places]
-        axes.bar(at, [*values, mean], 0.19, color=colour, label=name)
-        axes.errorbar(at[:-1], values, widths, fmt="none", ecolor="black", elinewidth=0.8)
-        axes.text(at[-1], mean + 0.015, f"{mean:.2f}"[1:], ha="center", fontsize=8)
-    axes.axvline(len(numbers) - 0.25, color="#8a8a8a", lw=0.8)
+        at = [collection + 0.17 * (place - 2) for collection in places]
+        axes.bar(at, [*values, mean], 0.16, color=colour, label=name)
+        axes.errorbar(at[:-1], values, widths, fmt="none", ecolor="black", elinewidth=0.7)
+        axes.text(at[-1], mean + 0.012, f"{mean:.3f}"[1:], ha="center", fontsize=7, rotation=90)
+    axes.axvline(len(numbers) - 0.2, color="#8a8a8a", lw=0.8)
     axes.grid(visible=False, axis="x")
-    axes.set(ylabel="average precision", xticks=places, xticklabels=[*numbers, "mean"], ylim=(0, 1))
-    figure.legend(ncols=4, loc="outside upper center", frameon=False)
+    labels = [*(f"{KINDS.get(name, '')}\n({name})" for name in numbers), "mean"]
+    axes.set(ylabel="average precision, 95% interval", ylim=(0, 1))
+    axes.set_xticks(places, labels, fontsize=8)
+    figure.legend(ncols=5, loc="outside upper center", frameon=False)
     return figure
 
 
@@ -232,7 +251,7 @@ class Picture:
 
     def numbers(self) -> Numbers:
         """What the page prints now."""
-        return self.read((DOCS / self.page).read_text("utf-8"))
+        return self.read((DOCS / self.page).read_text("utf-8").replace(" %", "%"))
 
     def write(self) -> None:
         """Draw the picture, with its numbers in the file."""
@@ -274,7 +293,7 @@ def draw_fuse(numbers: Numbers) -> Any:
         for axis, key in ((left, "harmful"), (right, "gain")):
             axis.plot(values["queries"], values[key], style, color=colour, marker="o", label=name)
     left.axhline(10, color=COLOURS[0], linewidth=1)
-    left.set(title="Harmful choices (aim: at most 10 %)", ylabel="%", xlabel="judged queries", ylim=(0, None))
+    left.set(title="Harmful choices (aim: at most 10%)", ylabel="%", xlabel="judged queries", ylim=(0, None))
     right.set(title="Mean gain on other queries", ylabel="nDCG@10", xlabel="judged queries", ylim=(0, None))
     right.legend()
     return figure
@@ -297,7 +316,7 @@ def draw_judges(numbers: Numbers) -> Any:
     left.plot(alone, range(len(names)), "s", color=COLOURS[1], label="program alone")
     left.plot(assisted, range(len(names)), "o", color=COLOURS[3], label="with 15 human-judged queries")
     left.axvline(95, color="black", ls="--", lw=1)
-    left.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 103), title="Coverage of 95 % intervals", xlabel="%")
+    left.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 103), title="Coverage of 95% intervals", xlabel="%")
     left.legend(loc="upper left", fontsize=8)
     right.barh(range(len(names)), saved, color=COLOURS[3])
     right.grid(visible=False, axis="y")
@@ -340,7 +359,13 @@ def draw_preference(numbers: Numbers) -> Any:
 
 
 FIGURES = [
-    Picture("pictures/systems.png", "guides/encoder.md", read_systems, draw_systems, ("../README.md", "index.md")),
+    Picture(
+        "pictures/systems.png",
+        "guides/encoder.md",
+        read_systems,
+        draw_systems,
+        shown_on=("../README.md", "index.md"),
+    ),
     Picture("results/questions-gain.png", "results/questions.md", read_questions, draw_questions),
     Picture("results/label-curves.png", "results/label.md", read_label, draw_label),
     Picture("results/scale-cost.png", "results/scale.md", read_scale, draw_scale),

@@ -1,8 +1,8 @@
 """Write the parts of the docs that the program prints: `make docs`.
 
-docs/command-line.md has the help texts. The README and docs/index.md have the output of three commands on a collection
-of TACIT_DATA (unchanged where that is not set); the README also has the start of the output of `tacit demo`. `--print`
-prints the page of the command line and writes nothing.
+docs/command-line.md has the help texts, and docs/demo.md the start of the output of `tacit demo`. The README has the
+output of three commands on a collection of TACIT_DATA (unchanged where that is not set). docs/index.md shares the
+marked parts of the README. `--print` prints the page of the command line and writes nothing.
 """
 
 import os
@@ -33,6 +33,7 @@ THREE_COMMANDS = (
     "advise docs.jsonl --queries queries.jsonl --qrels qrels.txt",
 )
 WIDTH = 120
+SHARED = re.compile("<!-- shared -->.*?<!-- /shared -->", re.DOTALL)
 
 
 def command_line_page() -> str:
@@ -62,6 +63,13 @@ def write_transcripts(*pages: Path) -> None:
         for name, text in texts.items():
             written = _between(written, name, text)
         page.write_text(written, "utf-8")
+
+
+def share(readme: Path, home: Path) -> None:
+    """Copy the shared parts of the README, with links relative to docs/, to the home page of the site."""
+    parts = iter(SHARED.findall(readme.read_text("utf-8")))
+    written = SHARED.sub(lambda _: next(parts).replace("(docs/", "(").replace('"docs/', '"'), home.read_text("utf-8"))
+    home.write_text(written, "utf-8")
 
 
 def transcript(collection: Path) -> str:
@@ -109,4 +117,5 @@ if __name__ == "__main__":
         sys.stdout.write(command_line_page())
     else:
         (ROOT / "docs" / "command-line.md").write_text(command_line_page(), "utf-8")
-        write_transcripts(ROOT / "README.md", ROOT / "docs" / "index.md")
+        write_transcripts(ROOT / "README.md", ROOT / "docs" / "demo.md")
+        share(ROOT / "README.md", ROOT / "docs" / "index.md")

@@ -1,5 +1,6 @@
 """What tests of several packages share: where the real collections are, which files begin, and which are slow."""
 
+import gc
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,9 @@ LONG_FILES = {
     "test_ranker.py",
     "test_contract.py",
     "test_changes.py",
+    "test_docs.py",
     "test_examples.py",
+    "test_real_collections.py",
 }
 # Files and folders that `--quick` leaves out: they start a browser or other processes, compile from scratch, train for
 # long, attack, or run every method or page. Tests on real collections are skipped by `--quick`, too.
@@ -97,6 +100,12 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: item.path.name not in LONG_FILES)
 
 
+def pytest_collection_finish():
+    """Thousands of tests and their modules stay to the end: the garbage collector need not look at them again."""
+    gc.collect()
+    gc.freeze()
+
+
 with suppress(ImportError):  # not every environment of CI has it
     from hypothesis import HealthCheck, settings
 
@@ -110,6 +119,16 @@ def quick_sync():
     """Do not wait for the disk: only a power cut could tell, and many saves would take minutes on a busy machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr("tacit.judge.database.SYNCHRONOUS", "OFF")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_core():
+    """One thread where a test asks for no number of them: the machine is shared by two processes of tests, and handing
+    a step on few rows to a second thread costs more than the step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "sched_getaffinity", lambda process: {0})
         yield
 
 

@@ -1,5 +1,7 @@
 """What the docs say is run: examples in Markdown, the help texts, the names of commands and systems."""
 
+import ast
+import builtins
 import doctest
 import re
 import subprocess
@@ -31,6 +33,20 @@ def test_python_examples_run(page, tmp_path, monkeypatch):
     assert failed == 0
 
 
+def test_the_tutorial_uses_no_name_that_only_its_comments_define():
+    """Comments start the service for the tests; readers start it themselves and do not see them."""
+    printed = re.sub(r"<!--.*?-->", "", (ROOT / "docs" / "tutorial.md").read_text("utf-8"), flags=re.DOTALL)
+    source = "".join(example.source for example in doctest.DocTestParser().get_examples(printed))
+    names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    defined = {name.id for name in names if isinstance(name.ctx, ast.Store)} | set(dir(builtins))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {alias.asname or alias.name for alias in node.names}
+        if isinstance(node, ast.FunctionDef):
+            defined |= {node.name, *(arg.arg for arg in ast.walk(node) if isinstance(arg, ast.arg))}
+    assert {name.id for name in names} - defined == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_within_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
@@ -42,6 +58,15 @@ def test_the_readme_starts_with_the_two_commands():
     top = (ROOT / "README.md").read_text("utf-8")[:900]
     assert "make demo" in top
     assert "make test" in top
+
+
+def test_the_home_page_shares_the_marked_parts_of_the_readme():
+    readme, home = (
+        re.findall("<!-- shared -->.*?<!-- /shared -->", (ROOT / page).read_text("utf-8"), re.DOTALL)
+        for page in ("README.md", "docs/index.md")
+    )
+    assert len(home) == 3
+    assert [part.replace("(docs/", "(").replace('"docs/', '"') for part in readme] == home
 
 
 def test_every_system_and_command_is_documented():

@@ -15,7 +15,7 @@ sys.modules[spec.name] = figures  # dataclasses look their module up
 spec.loader.exec_module(figures)
 
 PAGE = """
-| set | n | 95 % interval | n |
+| set | n | 95% interval | n |
 |---|---:|---|---|
 | a | +.035 | .1, -.014 to +.057 | 7 |
 | | **61%** | +.1 to +.2 | 8 |
@@ -45,7 +45,7 @@ def test_tables_are_read_by_their_columns():
     rows = figures.table(PAGE, "set", "n")
     assert [row["set"] for row in rows] == ["a", "a"]
     assert [figures.number(row["n"]) for row in rows] == [0.035, 61]
-    assert figures.interval(rows[0]["95 % interval"]) == [-0.014, 0.057]
+    assert figures.interval(rows[0]["95% interval"]) == [-0.014, 0.057]
     with pytest.raises(SystemExit, match="no table with the columns missing"):
         figures.table(PAGE, "missing")
 

@@ -10,6 +10,7 @@ import functools
 import os
 import random
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -57,16 +58,17 @@ def places(tree, at=()):
         yield from places(tree[key], (*at, key))
 
 
-def changed_params(params, at, value, delete):
-    params = copy.deepcopy(params)
+def changed(stored, at, value=None, delete=False):
+    """The model with another value at a place of its header, or without the place."""
+    params = copy.deepcopy(stored.params)
     inner = params
     for key in at[:-1]:
         inner = inner[key]
     if delete:
         del inner[at[-1]]
     else:
-        inner[at[-1]] = value
-    return params
+        inner[at[-1]] = copy.deepcopy(value)
+    return Stored(stored.kind, params, stored.arrays)
 
 
 def changed_arrays(name, array):
@@ -88,17 +90,17 @@ def changed_arrays(name, array):
 
 
 def changes(stored):
+    """A label and a function that makes the changed model, for every change: few of thousands are drawn and made."""
     for at in places(stored.params):
-        yield f"without {at}", Stored(stored.kind, changed_params(stored.params, at, None, True), stored.arrays)
+        yield f"without {at}", partial(changed, stored, at, delete=True)
         for value in VALUES:
-            params = changed_params(stored.params, at, value, False)
-            yield f"{at} = {value!r}", Stored(stored.kind, params, stored.arrays)
+            yield f"{at} = {value!r}", partial(changed, stored, at, value)
     yield from swapped(stored)
     for name, array in stored.arrays.items():
         rest = {other: kept for other, kept in stored.arrays.items() if other != name}
-        yield f"without {name}", Stored(stored.kind, stored.params, rest)
+        yield f"without {name}", partial(Stored, stored.kind, stored.params, rest)
         for label, new in changed_arrays(name, array):
-            yield label, Stored(stored.kind, stored.params, {**rest, name: new})
+            yield label, partial(Stored, stored.kind, stored.params, {**rest, name: new})
 
 
 def swapped(stored):
@@ -107,11 +109,9 @@ def swapped(stored):
     nested = {at: inner for at, inner in nested.items() if "class" in inner}
     for at in nested:
         for name in CLASSES:
-            params = changed_params(stored.params, (*at, "class"), name, False)
-            yield f"{at} is a {name}", Stored(stored.kind, params, stored.arrays)
+            yield f"{at} is a {name}", partial(changed, stored, (*at, "class"), name)
         for other, inner in nested.items():
-            params = changed_params(stored.params, at, copy.deepcopy(inner), False)
-            yield f"{at} is {other}", Stored(stored.kind, params, stored.arrays)
+            yield f"{at} is {other}", partial(changed, stored, at, inner)
 
 
 def found_at(tree, at):
@@ -177,8 +177,8 @@ def test_changed_folders(name, tmp_path, monkeypatch):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         every = list(changes(stored))
-        for label, changed in random.Random(name).sample(every, min(N_CHANGES, len(every))):
-            monkeypatch.setattr(models, "load_model", lambda path, changed=changed, **how: changed)
+        for label, make in random.Random(name).sample(every, min(N_CHANGES, len(every))):
+            monkeypatch.setattr(models, "load_model", lambda path, make=make, **how: make())
             check_refused_or_finite(path, label)
 
 
@@ -207,9 +207,60 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
         warnings.simplefilter("ignore")
         every = list(changes(stored))
         every = random.Random("blend").sample(every, min(4 * N_CHANGES, len(every)))
-        for label, changed in every[part::4]:
-            monkeypatch.setattr(models, "load_model", lambda path, changed=changed, **how: changed)
+        for label, make in every[part::4]:
+            monkeypatch.setattr(models, "load_model", lambda path, make=make, **how: make())
             check_refused_or_finite("folder", label, lambda model: model.scores(rows))
+
+
+FIELDS = {
+    "price": [n * 1.5 if n % 5 else None for n in range(16)],
+    "color": ["red", "blue", None, "green"] * 4,
+    "ok": [True, False] * 8,
+    "tags": [["a", "b"], ["b"], [], ["c"]] * 4,
+}
+RICH = {
+    "fields and synonyms": lambda documents, judged: Searcher("bm25", synonyms=["cat, kitten"]).fit(documents),
+    "second stage": lambda documents, judged: Searcher("bm25", rerank="standing").fit(documents, **judged),
+    "vectors": lambda documents, judged: Searcher("blend").fit(documents, vectors=np.eye(16)[:, :3], **judged),
+}
+
+
+def searched(model):
+    """Scores of searches that read every part of a searcher, changes of its documents included."""
+    first = model.documents_.ids[0]
+    named = {"vector": [1.0, 0.0, 0.0]} if model.ranker_.vectors_dim else {}
+    calls = [
+        lambda: model.search("a cat", filter="price < 5 and color = red or tags = b", facets=["ok", "tags"], **named),
+        lambda: model.search("kitten", sort="-price", group="color", offset=1, **named),
+        lambda: model.explain("cat fur", first, **named),
+        lambda: model.suggest("ca"),
+        lambda: [model.documents_.fields(row) for row in range(len(model.documents_))],
+        lambda: model.remove([first]),
+        lambda: model.add([{"id": "new", "text": "cat"}]),
+        lambda: model.search("cat", facets=["color"], **named),
+    ]
+    found = [1.0]
+    for call in calls:
+        with contextlib.suppress(TacitError):
+            hits = call()
+            found += [hit.score for hit in hits if hasattr(hit, "score")] if isinstance(hits, list) else []
+    return found
+
+
+@pytest.mark.parametrize("name", RICH)
+def test_changed_folders_with_a_second_stage_fields_or_vectors(name, monkeypatch):
+    documents = Collection(DOCS.ids, DOCS.titles, DOCS.texts, FIELDS)
+    queries = Collection([f"q{n}" for n in range(8)], [""] * 8, QUERIES * 2)
+    grades = {f"q{n}": {f"d{(3 * n + k) % 16}": k % 3 for k in range(6)} for n in range(8)}
+    written = []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        monkeypatch.setattr(models, "save_model", lambda path, stored: written.append(stored))
+        save(RICH[name](documents, {"queries": queries, "qrels": grades}), "nowhere")
+        every = list(changes(written[0]))
+        for label, changed in random.Random(name).sample(every, min(N_CHANGES, len(every))):
+            monkeypatch.setattr(models, "load_model", lambda path, changed=changed, **how: copy.deepcopy(changed))
+            check_refused_or_finite("folder", label, searched)
 
 
 @pytest.mark.parametrize(
@@ -237,6 +288,7 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
             2**70,
             "a parameter is 1180591620717411303424, want a whole number of at most 64",
         ),
+        ("bm25", ("estimators", "ranker_", "numbers", "n_removed_"), -100, "n_removed_ is -100, want a whole number"),
         ("qe", ("estimators", "ranker_", "numbers", "n_expand_"), 0, "n_expand_ is 0, want a whole number >= 1"),
         (
             "bm25",
@@ -248,7 +300,7 @@ def test_changed_folders_of_a_blend(part, whole_blend, monkeypatch):
 )
 def test_a_changed_header_is_refused_by_name(name, at, value, message, tmp_path):
     stored = stored_small(name)
-    save_model(tmp_path / "m", Stored(stored.kind, changed_params(stored.params, at, value, False), stored.arrays))
+    save_model(tmp_path / "m", changed(stored, at, value))
     with pytest.raises(StoreError, match=f"^{tmp_path}/m: .*{message}"):
         load(tmp_path / "m")
 

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,10 @@ BELOW["integrations"] = (*BELOW["search"], "search")
 BELOW["app"] = (*BELOW["experiments"], "experiments", "integrations", "distributed")
 
 
+@cache
 def imported_modules(file):
     """Modules of ours that a file imports, nested imports included."""
+    found = []
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         names = []
         if isinstance(node, ast.Import):
@@ -64,9 +67,8 @@ def imported_modules(file):
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative imports hide which package they reach"
             names = [f"tacit.{alias.name}" for alias in node.names] if node.module == "tacit" else [node.module]
-        for name in names:
-            if name.startswith("tacit."):
-                yield name
+        found += [name for name in names if name.startswith("tacit.")]
+    return found
 
 
 FILES = sorted([*SOURCE.glob("*/**/*.py"), *SOURCE.glob("*/**/*.pyi")])

@@ -115,4 +115,4 @@ def test_links_of_an_own_folder(tmp_path, monkeypatch, capsys):
     assert (report["corpus"], [row["system"] for row in report["rows"]]) == ("mine", ["tfidf", "bm25"])
     (folder / "links.tsv").unlink()
     assert main(command) == 1
-    assert capsys.readouterr().err == "tacit: mine: there are no links.tsv, want links between the documents\n"
+    assert capsys.readouterr().err == "tacit: mine: there is no links.tsv, want links between the documents\n"

@@ -12,12 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.core import Collection, Judgments
+from tacit.core import Collection, Estimator, Judgments
 from tacit.rerank import METHODS as LIST_METHODS
+from tacit.retrieve import BlendRanker
 from tacit.search import Searcher, load, save
+from tacit.search.models import PACKAGES, find_class
+from tacit.search.two_stage import TwoStageRanker
 from tacit.store import Stored, load_model, save_model, verify_model
 
 FOLDER = Path(__file__).parent / "models"
+KEPT_NAMES = json.loads((FOLDER / "names.json").read_text("utf-8"))
 MAX_BYTES = 60_000
 QUERIES = ["a cat with fur", "inverse of a matrix", "onion soup"]
 DOCS = Collection(
@@ -59,6 +63,20 @@ def fit_standing():
     return LIST_METHODS["standing"].offer(threads=1).fit(ROWS, grades, LISTS)
 
 
+def stored_names():
+    """Parameters, and attributes that must be stored, of every estimator that a folder can name."""
+    own = [Searcher, TwoStageRanker, *BlendRanker.member_kinds()]
+    exported = [getattr(package, name) for package in PACKAGES for name in package.__all__]
+    kinds = [kind for kind in [*own, *exported] if isinstance(kind, type) and issubclass(kind, Estimator)]
+    return {
+        kind.__name__: {
+            "params": kind._get_param_names(),
+            "fitted": sorted(name for name, spec in kind._fitted.items() if not spec.startswith("?")),
+        }
+        for kind in kinds
+    }
+
+
 def found_by(model):
     if isinstance(model, Searcher):
         rows = model.query_rows(QUERIES, VECTORS[6:])
@@ -90,6 +108,16 @@ def test_kept_arrays_have_their_bits(mmap):
         assert stored.arrays[name].tobytes() == array.tobytes()
 
 
+@pytest.mark.parametrize("name", sorted(KEPT_NAMES))
+def test_names_that_folders_have_are_known(name):
+    kind, kept = find_class(name), KEPT_NAMES[name]
+    lost = [old for old in kept["params"] if kind._renamed.get(old, old) not in kind._get_param_names()]
+    assert not lost, f"folders have the parameters {lost}: name them in {name}._renamed, or write a new format"
+    stored = {kind._renamed.get(old, old) for old in kept["fitted"]}
+    new = [known for known in stored_names()[name]["fitted"] if known not in stored]
+    assert not new, f"folders lack the attributes {new}: name the old ones in {name}._renamed, or make them optional"
+
+
 def test_kept_models_are_small():
     assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) <= MAX_BYTES
 
@@ -105,6 +133,7 @@ def write():
         scores[name] = np.round(found_by(model).astype(np.float64), 7).tolist()
     save_model(FOLDER / "arrays", Stored("Kept", PARAMS, ARRAYS))
     (FOLDER / "scores.json").write_text(json.dumps(scores) + "\n", "utf-8")
+    (FOLDER / "names.json").write_text(json.dumps(stored_names()) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

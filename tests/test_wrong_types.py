@@ -6,19 +6,22 @@ than TacitError is a failure, except Python's own for a wrong number of argument
 
 import inspect
 import io
+import json
 import os
 import traceback
 import warnings
 from contextlib import redirect_stderr
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import tacit
-from tacit import judge, metrics
+from tacit import data, features, judge, metrics, store
 from tacit.core import Collection, TacitError
-from tacit.judge import JudgmentStore
+from tacit.judge import JudgmentStore, fuse
+from tacit.judge.fuse import fusion
 from tacit.rerank import METHODS as LIST_METHODS
 
 DOCS = Collection([f"d{n}" for n in range(6)], [""] * 6, [f"cat dog {n} fish{n % 3}" for n in range(6)])
@@ -29,6 +32,7 @@ VALUES = [
     *(np.zeros((2, 2)), np.zeros(0), sp.eye(3), sp.csr_array((2, 2)), object(), int, lambda x: x),
     *(np.array(["a"]), np.array([None]), np.zeros((2, 2), complex), 1j, np.datetime64("2020"), DOCS),
 ]
+ARRAYS = [np.array(5), np.array([np.nan]), np.zeros((0, 3)), np.ones(3, bool), np.array([2**62]), (x for x in [1])]
 SELECTION = ("filter", "facets", "sort", "offset", "group", "snippets")  # of `search` and `search_many`
 SEARCHER = {
     "fit": {"documents": DOCS},
@@ -70,7 +74,7 @@ FILES = {  # readers with the text of a file that they read, and what else they 
     "read_letor": ("1 qid:1 1:0.5 2:1", {}),
     "read_links": ("d1\td2", {"sources": DOCS}),
     "read_pairs": ("d1\td2", {"queries": DOCS, "docs": DOCS}),
-    "read_clicks": ('{"query": "cat", "results": ["d1"], "clicked": ["d1"]}', {"docs": DOCS}),
+    "read_clicks": ('{"query": "cat", "shown": ["d1"], "clicked": ["d1"]}', {"docs": DOCS}),
 }
 WRITERS = {
     "write_run": tacit.Run(["q"], ["d"], np.array([0]), np.array([0]), np.array([1.0])),
@@ -243,6 +247,112 @@ def test_functions_of_metrics(name):
         function(**{**METRICS[name], parameter: value})
 
     assert problems((f"{p}={v!r}", call, p, v) for p in names(function) for v in VALUES) == []
+
+
+def click_log():
+    return data.ClickLog([data.Session("cat", ("d1", "d2"), frozenset(["d2"]), 1.0, 1)])
+
+
+def context(make, **given):
+    with make(**given):
+        pass
+
+
+PACKAGES = {  # functions of other packages with arguments that they take; `context` enters those that lock or replace
+    "as_clicks": (data.as_clicks, lambda: {"data": click_log(), "documents": DOCS}),
+    "check_known": (data.check_known, lambda: {"judgments": JUDGED, "queries": DOCS, "docs": DOCS}),
+    "check_run_ids": (data.check_run_ids, lambda: {"query_ids": ["q"], "doc_ids": ["d"]}),
+    "ClickLog": (data.ClickLog, lambda: {"sessions": click_log().sessions}),
+    "find_file": (data.find_file, lambda: {"path": ".", "names": ("file",)}),
+    "judged_pairs": (data.judged_pairs, lambda: {"judgments": JUDGED, "queries": DOCS, "docs": DOCS}),
+    "changing_model": (partial(context, store.changing_model), lambda: {"path": "model", "new": False}),
+    "check_destination": (store.check_destination, lambda: {"path": "model"}),
+    "verify_model": (store.verify_model, lambda: {"path": "model"}),
+    "component_sizes": (features.component_sizes, lambda: {"graph": sp.csr_array(np.eye(3))}),
+    "correlated_words": (features.correlated_words, lambda: {"counts": np.eye(3), "n_frequent": 2, "k": 1}),
+    "dice_table": (
+        features.dice_table,
+        lambda: {
+            "correlated": features.correlated_words(np.eye(3), 2, 1),
+            "terms": list("abc"),
+            "vocabulary": list("abc"),
+            "chosen": [0],
+        },
+    ),
+    "informative_terms": (features.informative_terms, lambda: {"tfidf": np.eye(3), "n": 2, "first": 0}),
+    "knn_graph": (features.knn_graph, lambda: {"X": np.eye(3), "k": 1}),
+    "QueryDocumentFeatures": (features.QueryDocumentFeatures, lambda: {"fields": {"text": sp.csr_array(np.eye(2))}}),
+    "choose_pairs": (judge.choose_pairs, lambda: {"pool": judge.Pool.from_run(RUN, 5), "n": 1}),
+    "draw_sample": (judge.draw_sample, lambda: {"run": RUN, "n": 1}),
+    "read_judgments": (judge.read_judgments, lambda: {"path": "qrels"}),
+    "repair_store": (judge.repair_store, lambda: {"damaged": "no.judgments", "new": "new.judgments"}),
+    "Family": (fuse.Family, lambda: {"normalization": "rrf"}),
+    "Fusion": (fuse.Fusion, lambda: {"names": ("a", "b"), "weights": (1.0, 1.0), "family": fuse.Family("rrf")}),
+    "read_legs": (fuse.read_legs, lambda: {"paths": ["a.run", "b.run"]}),
+    "advise": (tacit.advise, lambda: {"data": DOCS, "queries": DOCS, "qrels": {"d1": {"d2": 1}}, "minutes": 0.001}),
+}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_functions_of_other_packages(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text("q 0 d 1\n")
+    function, given = PACKAGES[name]
+
+    def call(parameter, value):
+        function(**{**given(), parameter: value})
+
+    parameters = [*given()] if isinstance(function, partial) else names(function)
+    assert problems((f"{p}={v!r}", call, p, v) for p in parameters for v in [*VALUES, *ARRAYS]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ({"normalization": "rrf", "weights": {"a": 10**400, "b": 1}}, "too large"),
+        ({"normalization": "rrf", "weights": {"a": 1, "b": 1}, "rank_constant": -1}, "rank_constant is -1.0"),
+        ({"normalization": "scaled", "weights": {"a": 1, "b": 1}, "scales": {"a": 0, "b": 1}}, "scales is 0.0"),
+        ({"normalization": "scaled", "weights": {"a": 1, "b": 1}}, "scales has 0 numbers, want 2"),
+        ({"normalization": [], "weights": {"a": 1, "b": 1}}, "normalization is"),
+    ],
+)
+def test_hostile_fusions(tmp_path, text, problem):
+    (tmp_path / "f.json").write_text(json.dumps(text))
+    with pytest.raises(TacitError, match=problem):
+        fuse.read_fusion(str(tmp_path / "f.json"))
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8b\x08 not gzip", b"\n" * 2_000, b"\xff", b'"' * 2_000], ids=range(4))
+def test_files_that_hold_no_fusion(tmp_path, content, monkeypatch):
+    monkeypatch.setattr(fusion, "MOST_CHARACTERS", 1000)
+    (tmp_path / "f.json").write_bytes(content)
+    with pytest.raises(TacitError, match=r"f\.json"):
+        fuse.read_fusion(str(tmp_path / "f.json"))
+
+
+def test_half_characters_in_titles_queries_and_ids():
+    half = [f"\ud800 cat {n}" for n in range(6)]
+    documents = Collection([f"d{n}" for n in range(6)], half, [f"cat dog {n} fish{n % 3}" for n in range(6)])
+    queries, qrels = (
+        Collection(["q\ud800", "r"], ["", ""], ["cat \ud800", "dog"]),
+        {"q\ud800": {"d1": 1}, "r": {"d2": 1}},
+    )
+    for method in ("blend", "ssi-uv"):
+        hits = tacit.Searcher(method).fit(documents, queries=queries, qrels=qrels).search("cat dog \ud800")
+        assert hits or method == "ssi-uv"
+    assert judge.draw_sample(tacit.Run.from_dict({"q\ud800": {"d\ud800": 1.0}}), 1)
+
+
+def test_columns_of_different_lengths_are_named():
+    with pytest.raises(TacitError, match=r"documents: the columns have different lengths: \{'id': 2, 'text': 1\}"):
+        tacit.Searcher("bm25").fit({"id": ["a", "b"], "text": ["x"]})
+
+
+def test_messages_are_bounded(tmp_path):
+    (tmp_path / "qrels").write_text(f"q 0 d {'x' * 100_000}\n")
+    with pytest.raises(TacitError, match=r"qrels:1: grade is 'xxx.*, want") as error:
+        tacit.read_qrels(tmp_path / "qrels")
+    assert len(str(error.value)) < 2_100
 
 
 def test_a_number_is_no_path_of_a_store():

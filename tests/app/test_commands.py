@@ -149,7 +149,7 @@ def test_a_bad_line_is_named_and_no_model_is_left(folder, tacit):
 def test_reproduce_lists_the_experiments(tacit):
     code, out, _ = tacit("reproduce")
     assert code == 0
-    assert "\nlinks: " in f"\n{out}"
+    assert "\nlinks  " in f"\n{out}"
 
 
 def test_a_reader_that_leaves_early_is_no_error(folder, tacit):

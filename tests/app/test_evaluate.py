@@ -68,6 +68,15 @@ def test_one_run_has_a_row_for_each_measure(folder, tacit):
     assert f"part.run: {N_QUERIES - 1} judged queries without results, counted as 0" in out
 
 
+def test_a_run_without_any_judged_query_is_refused(tmp_path, capsys):
+    (tmp_path / "qrels.csv").write_text("query,document,grade\nred shoes,a,1\n")
+    (tmp_path / "my.run").write_text("q1 Q0 a 1 2.5 x\n")
+    assert main(["evaluate", str(tmp_path / "qrels.csv"), str(tmp_path / "my.run")]) == 1
+    error = capsys.readouterr().err
+    assert "none of the 1 judged queries is in the run" in error
+    assert "queries such as 'red shoes', the run such as 'q1'" in error
+
+
 def test_a_run_that_is_given_twice_is_refused(folder, tacit):
     code, _, err = tacit("evaluate", "qrels.txt", "base.run", "--compare", "base.run")
     assert (code, "given twice" in err) == (2, True)

@@ -127,6 +127,7 @@ def test_the_workflow_in_examples_runs(new, code, folder):
     (folder / "bin").mkdir()
     for name in ("qrels.txt", "base.run"):
         shutil.copy(name, folder / "search" / name.replace("base", "main"))
+    (folder / "search" / "tacit_rank-0.1.0-py3-none-any.whl").touch()
     scripts = {
         "bin/tacit": f'exec "{sys.executable}" -m tacit "$@"',
         "bin/pip": 'echo "$@" > pip.log',
@@ -145,6 +146,6 @@ def test_the_workflow_in_examples_runs(new, code, folder):
     assert codes.pop("Compare with the run of the main branch") == code
     assert set(codes.values()) == {0}
     assert len(codes) == 3
-    assert (folder / "pip.log").read_text() == "install tacit-rank\n"
+    assert (folder / "pip.log").read_text() == "install search/tacit_rank-0.1.0-py3-none-any.whl\n"
     assert (folder / "posted.md").read_text("utf-8") == (folder / "summary.md").read_text("utf-8")
     assert "Search quality" in (folder / "posted.md").read_text("utf-8")

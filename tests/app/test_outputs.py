@@ -6,7 +6,11 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from tacit.app.export import write_arrays
+from tacit.core import TacitError
 
 DOCS = "".join(json.dumps({"id": f"d{n}", "text": text}) + "\n" for n, text in enumerate(["red cat", "blue dog"]))
 LISTS = "1 qid:1 1:3 #docid = a\n0 qid:1 1:1 #docid = b\n"
@@ -115,3 +119,27 @@ def test_an_interrupt_during_import_is_one_line(folder, module):
     assert done.returncode in (130, -signal.SIGINT)
     assert (done.stdout, done.stderr) == ("", "tacit: interrupted\n")
     assert not (folder / "model").exists()
+
+
+def test_a_full_disk_names_the_folder_of_an_export(tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", refuse)
+    with pytest.raises(TacitError, match="arrays: cannot be written: No space left on device"):
+        write_arrays(tmp_path / "arrays", {"a": np.zeros(1)}, {})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("judgments", "repair", "a\0b", "-o", "new.judgments"),
+        ("judge", "s", "--model", "m", "--queries", "queries.tsv", "--with", "command:true", "--prompt", "a\0b"),
+    ],
+)
+def test_names_that_no_file_has_are_one_line(folder, tacit, words):
+    assert tacit("fit", "docs.jsonl", "--method", "bm25", "-o", "m")[0] == 0
+    code, _, err = tacit(*words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "want the name of a file or folder" in err

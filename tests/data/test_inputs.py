@@ -215,8 +215,49 @@ def test_clicks(tmp_path):
         assert found[0].texts == queries.texts
         assert found[1].weights.tolist() == [3.0, 1.0]
         assert Searcher("blend").fit(docs, clicks=data).n_pairs_ == 2
+    frame = pd.DataFrame({"query": ["purr", "bark", "bark"], "doc_id": ["a", "b", "a"], "clicks": [3, 1, 0]})
+    for rows in (frame, pl.from_pandas(frame), frame.to_dict("records")):
+        assert as_clicks(rows, docs)[1].weights.tolist() == [3.0, 1.0]
     with pytest.raises(UsageError, match="clicks are of type int, want"):
         Searcher("blend").fit(docs, clicks=3)
+
+
+def test_tables_of_shown_documents(tmp_path):
+    rows = [("s1", "purr", "b", 2, 1), ("s1", "purr", "a", 1, 0), ("s2", "purr", "a", 1, 1), ("s2", "bark", "b", 1, 0)]
+    frame = pd.DataFrame(rows, columns=["session_id", "query", "document", "position", "clicked"])
+    frame.to_csv(tmp_path / "log.tsv", sep="\t", index=False)
+    log = read_click_log(tmp_path / "log.tsv")
+    assert log.ordered
+    assert [(session.query, session.shown, [*session.clicked]) for session in log.sessions] == [
+        ("purr", ("a", "b"), ["b"]),
+        ("purr", ("a",), ["a"]),
+        ("bark", ("b",), []),
+    ]
+    frame.drop(columns="session_id").astype({"clicked": bool}).to_csv(tmp_path / "log.csv", index=False)
+    log = read_click_log(tmp_path / "log.csv")
+    assert not log.ordered
+    assert [(session.query, session.shown) for session in log.sessions] == [("purr", ("b",)), ("purr", ("a",))]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("clicked", "maybe", "log.csv:2: clicked is 'maybe', want 1 or 0"),
+        ("position", "first", "log.csv:2: position is 'first', want a number"),
+        ("query", "", "log.csv:2: the query is empty"),
+    ],
+)
+def test_wrong_tables_of_shown_documents(tmp_path, column, value, message):
+    row = {"session": "s", "query": "purr", "document": "a", "position": "1", "clicked": "1"} | {column: value}
+    pd.DataFrame([row]).to_csv(tmp_path / "log.csv", index=False)
+    with pytest.raises(DataError, match=message):
+        read_click_log(tmp_path / "log.csv")
+
+
+def test_ids_of_queries_in_a_frame_are_not_replaced_by_its_index():
+    frame = pd.DataFrame({"query_id": ["q7", "q9"], "text": ["red shoes", "hat"]})
+    assert as_collection(frame, "queries").ids == ["q7", "q9"]
+    assert as_collection(frame[frame.text == "hat"], "queries").ids == ["q9"]
 
 
 @pytest.mark.parametrize(

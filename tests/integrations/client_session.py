@@ -12,7 +12,7 @@ from tacit_client import AuthenticatedClient
 from tacit_client.api.judging import add_judgments, add_queries, list_judgments, next_pair
 from tacit_client.api.search import explain, search
 from tacit_client.api.state import health
-from tacit_client.api.training import list_versions, make_live, start_training, training_state
+from tacit_client.api.training import list_versions, make_live, measure_version, start_training, training_state
 from tacit_client.models import (
     JudgmentBody,
     JudgmentRecorded,
@@ -81,6 +81,10 @@ def main(address: str, token: str) -> None:
     judged = good(list_judgments.sync(client=client, limit=5))
     assert judged.total == n_judged
     assert {row.kind.value for row in judged.judgments} == {"person"}
+
+    measured = good(measure_version.sync("1", client=client))
+    assert (measured.queries, measured.reason) == (N_QUERIES, None)
+    assert 0 <= measured.measures["nDCG@10"].mean <= 1
 
     state = train(client)
     assert state.state.value == "done", state.message

@@ -8,11 +8,11 @@ from tacit.judge.columns import read_columns
 from tacit.judge.merge import MERGES
 
 
-@pytest.fixture
-def store(tmp_path):
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
     """Changed minds, withdrawals, pairs that cannot be judged, probabilities that come late."""
     rng = np.random.default_rng(0)
-    with JudgmentStore(tmp_path / "s") as opened:
+    with JudgmentStore(tmp_path_factory.mktemp("columns") / "s") as opened:
         for _ in range(400):
             query, document = f"query {rng.integers(6)}", f"d{rng.integers(12)}"
             judge = ("ann", "bob", "gpt")[rng.integers(3)]
@@ -40,7 +40,7 @@ def test_columns_are_the_current_judgments(store, judges):
     assert np.argsort(found.time, kind="stable").tolist() == order
 
 
-def test_shared_pairs_and_counts(store):
+def test_shared_pairs_and_counts(store):  # adds a record: the others compare with what is there
     found = read_columns(store)
     judges_of = {}
     for record in store.current():

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tacit.core import Collection, StoreError, TacitError
 from tacit.judge import Judgment, JudgmentStore, typed_query_id
 from tacit.judge import store as store_module
+from tacit.judge.database import SYNCHRONOUS
 from tacit.judge.records import as_utc
 
 ROOT = Path(__file__).parent.parent.parent
@@ -83,7 +84,8 @@ def test_records_cannot_be_changed_or_deleted(path):
     database.close()
 
 
-def test_the_file_is_in_the_durable_mode(path):
+def test_the_file_is_in_the_durable_mode(path, monkeypatch):
+    monkeypatch.setattr("tacit.judge.database.SYNCHRONOUS", SYNCHRONOUS)  # conftest.py turns it off
     with JudgmentStore(path) as store:
         assert store._ask("PRAGMA journal_mode") == [("wal",)]
         assert store._ask("PRAGMA synchronous") == [(2,)]
@@ -285,6 +287,28 @@ def test_what_is_no_store_is_refused_and_left_as_it_was(tmp_path):
     refused(tmp_path / "missing", "no such judgment store", create=False)
     refused(tmp_path / "no" / "folder", "cannot be opened or created")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.txt", "other.db"]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("DROP TABLE judge", "CREATE VIEW judge AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+         "SELECT x AS name, x AS kind FROM c"),
+        ("CREATE TRIGGER slow AFTER INSERT ON judgment BEGIN SELECT 1; END",),
+        ("DROP TRIGGER keep_judgments", "CREATE TRIGGER keep_judgments AFTER INSERT ON judge BEGIN SELECT 1; END"),
+        ("DROP TABLE judge", "CREATE VIRTUAL TABLE judge USING fts5(name, kind)"),
+    ],
+)  # fmt: skip
+def test_a_file_with_statements_of_its_own_is_refused(path, statements):
+    """A view can hold a query without end."""
+    JudgmentStore(path).close()
+    database = sqlite3.connect(path)
+    for statement in statements:
+        database.execute(statement)
+    database.close()
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match="is not from tacit"):
+            JudgmentStore(path, read_only=read_only)
 
 
 def test_a_newer_version_is_refused(path):

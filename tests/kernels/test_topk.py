@@ -13,7 +13,7 @@ def best_by_sorting(scores, skipped, k):
     return sorted(candidates, key=lambda item: (-scores[item], item))[:k]
 
 
-@given(seed=st.integers(0, 2**32 - 1), n_items=st.integers(1, 40), k=st.integers(1, 45), n_values=st.integers(1, 8))
+@given(seed=st.integers(0, 2**32 - 1), n_items=st.integers(1, 300), k=st.integers(1, 45), n_values=st.integers(1, 99))
 @settings(max_examples=60, deadline=None)
 def test_finds_what_a_stable_sort_finds(seed, n_items, k, n_values):
     rng = np.random.default_rng(seed)

@@ -113,7 +113,7 @@ def test_the_command_prints_and_draws(tmp_path, capfd, monkeypatch):
     assert (tmp_path / "curve" / "learning-curve.json").exists()
     assert (tmp_path / "curve" / "learning-curve.png").stat().st_size > 1000
     assert main([*words, "--test", "lists.txt"]) == 0
-    assert "95 % interval" in capfd.readouterr().out
+    assert "95% interval" in capfd.readouterr().out
     assert main([*words, "--against", "auc-logistic"]) == 2
     assert main([*words, "--vali", "lists.txt"]) == 2
 

@@ -84,3 +84,18 @@ def test_the_largest_numbers_of_both_signs_are_refused_in_one_line_or_scored(nam
     assert "\n" not in refusal
     assert np.isfinite(scores).all()
     assert len(scores) == 60 or refusal
+
+
+@pytest.mark.parametrize(
+    ("parameters", "scale", "message"),
+    [
+        ({"n_leaves": 10**6}, 1, "n_leaves is 1000000, want a whole number >= 2 and <= 131072"),  # a segmentation fault
+        ({"n_leaf_rows": 2**40}, 1, "n_leaf_rows is"),
+        ({}, 100, "grade 200: LightGBM's lambdarank takes grades from 0 to 30"),
+    ],
+)
+def test_limits_of_lightgbm_are_named(parameters, scale, message):
+    pytest.importorskip("lightgbm")
+    rows = np.random.default_rng(0).normal(size=(60, 4))
+    with pytest.raises(TacitError, match=message):
+        METHODS["lightgbm"].make().set_params(n_trees=3, **parameters).fit(rows, np.arange(60) % 3 * scale)

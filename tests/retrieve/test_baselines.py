@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from tacit.core import Links, TacitError
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve import Bm25Ranker, CosineRanker, LsiRanker, LsiTfidfRanker, QueryExpansionRanker
+from tacit.retrieve.factors import Words, make_factors
 from tacit.retrieve.lexical import bm25
 from tacit.retrieve.validation import choose_mixture, held_out_queries, hold_out
 
@@ -211,3 +212,17 @@ def test_choose_mixture_takes_the_first_of_equals():
     # The relevant item 1 has rank 1 by the main scores and rank 2 by the others: the least loss is at the least weight.
     by_loss = choose_mixture(lambda _: scores["other"], lambda _: scores["main"], held, [0.1, 0.5, 2.0], "rank_loss")
     assert by_loss == 2.0
+
+
+@pytest.mark.parametrize("row_entry", [0.0, np.inf])
+def test_scores_of_some_items_have_the_same_bits_by_postings_and_by_rows(monkeypatch, row_entry):
+    monkeypatch.setattr("tacit.retrieve.factors.ROW_ENTRY", row_entry)
+    rng = np.random.default_rng(5)
+    items = sp.csr_array(random_unit_rows(rng, 200, 40))
+    factors, items_at = make_factors(items), np.sort(rng.choice(200, 30, replace=False))
+    for query in random_unit_rows(rng, 20, 40):
+        row = sp.csr_array(query[None])
+        every, some = np.zeros((1, 200), np.float32), np.zeros(30, np.float32)
+        factors.add_scores(row, every)
+        factors.add_scores_at(Words(row.indices, row.data), items_at, some)
+        assert np.array_equal(some, every[0, items_at])

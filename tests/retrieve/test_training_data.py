@@ -1,12 +1,14 @@
 """Inputs of `fit` and `add_items` beside rows and pairs: which ranker accepts which, and what is checked of them."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from tacit.core import TacitError, UsageError
 from tacit.retrieve import METHODS, BlendRanker, Bm25Ranker
-from tacit.retrieve.training_data import ITEM_INPUTS, FitInputs, Terms
+from tacit.retrieve.training_data import ITEM_INPUTS, Terms, TrainingData
 from tacit.search.two_stage import TwoStageRanker
 
 ITEMS = sp.csr_array(np.array([[2, 1, 0], [0, 1, 1], [1, 0, 2]], np.float32))
@@ -22,7 +24,7 @@ WRONG = {  # inputs that do not match ITEMS, and what the error says
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_ranker_reads_inputs_that_fit_knows(name):
-    assert METHODS[name].make().reads <= FitInputs.__annotations__.keys()
+    assert METHODS[name].make().reads <= {field.name for field in fields(TrainingData)}
 
 
 def test_inputs_that_a_ranker_does_not_read_are_refused():

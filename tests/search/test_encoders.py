@@ -163,7 +163,9 @@ def test_another_encoder_is_refused(known, documents, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"name": "a", "kind": "b", "hash": "", "dim": 3}', '{"name": 1, "kind": "object"}']
+    "text",
+    ["", "[]", "{}", '{"name": "a", "kind": "b", "hash": "", "dim": 3}', '{"name": 1, "kind": "object"}', "[" * 10**5],
+    ids=range(6),
 )
 def test_a_record_that_is_not_ours_is_refused(text):
     with pytest.raises(TacitError, match="the encoder is recorded as"):

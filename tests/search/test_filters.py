@@ -289,6 +289,19 @@ def test_hits_in_a_notebook(searcher):
     assert np.isfinite(frame.score).all()
 
 
+def test_the_mask_of_a_filter_is_kept_until_the_documents_change(monkeypatch):
+    made = Searcher("bm25", language="en").fit(as_collection(ROWS[:50]))
+    first = [hit.id for hit in made.search("cat", 50, filter="price < 50")]
+    with monkeypatch.context() as patched:
+        patched.setattr("tacit.search.querying.filter_mask", lambda *given: pytest.fail("made twice"))
+        assert [hit.id for hit in made.search("cat", 50, filter="price < 50")] == first
+    made.add([{"id": "new", "title": "cat", "text": "cat", "price": 7}]).remove(first[:1])
+    assert {hit.id for hit in made.search("cat", 60, filter="price < 50")} == {*first[1:], "new"}
+    for number in range(40):
+        made.search("cat", filter=f"price < {number}")
+    assert len(made._masks[1]) <= 16
+
+
 @pytest.mark.parametrize("method", ["blend", "bm25"])
 def test_fields_survive_add_remove_save_and_load(tmp_path, method):
     fitted = Searcher(method).fit(as_collection(ROWS[:300]))

@@ -112,13 +112,13 @@ def test_the_best_items_are_those_of_all_scores(world, fitted, k):
 
 
 def test_ranking_scores_each_query_once_by_the_first_stage(world, fitted, monkeypatch):
-    scored, real = list[int](), Bm25Ranker._scores
+    scored, real = list[int](), Bm25Ranker.score_rows
 
     def spy(self, rows, skip=None):
         scored.append(rows.shape[0])
         return real(self, rows, skip)
 
-    monkeypatch.setattr(Bm25Ranker, "_scores", spy)
+    monkeypatch.setattr(Bm25Ranker, "score_rows", spy)
     for ask in (fitted.rank, fitted.scores):
         scored.clear()
         ask(world["queries"])
@@ -131,7 +131,7 @@ def test_the_best_items_of_a_blend_are_found_without_scoring_all(world, monkeypa
     ranker.fit(world["queries"], world["items"], world["pairs"], titles=world["titles"])
     scores = ranker.scores(world["queries"])
     ranker.first_.limits = Limits(per_result=0)
-    monkeypatch.setattr(BlendRanker, "_scores", None)
+    monkeypatch.setattr(BlendRanker, "score_rows", None)
     found = ranker.rank(world["queries"], 10)
     assert np.array_equal(found.items, np.argsort(-scores, axis=1, kind="stable")[:, :10])
     assert np.array_equal(found.scores, np.take_along_axis(scores, found.items, axis=1))

@@ -1,4 +1,4 @@
-"""`tacit export`: write a model in a form that other tools read
+"""`tacit export`: write a model in a format that other tools read
 
 Rankers of lists: opensearch and elasticsearch are the files of their learning-to-rank plugins; xgboost-json is a model
 that XGBoost loads; vespa is the dump of its trees; linear is weights with normalizers; ranklib is RankLib's text of a
@@ -36,7 +36,7 @@ FOLDERS = {"opensearch", "elasticsearch", "static-embedding", "npy"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit export`."""
     parser.add_argument("model", help="folder of a model of `tacit fit` or `tacit rank --save`")
-    parser.add_argument("--to", choices=FORMS, required=True, help="form to write")
+    parser.add_argument("--to", choices=FORMS, required=True, help="format to write")
     parser.add_argument(
         "-o",
         "--output",
@@ -202,8 +202,9 @@ def write_arrays(folder: str | Path, arrays: Mapping[str, np.ndarray], names: Ma
     import numpy as np
 
     from tacit.data import staged
+    from tacit.store.files import os_errors
 
-    with staged(folder, folder=True) as stage:
+    with os_errors(folder, "cannot be written"), staged(folder, folder=True) as stage:
         for name, array in arrays.items():
             np.save(Path(stage, f"{name}.npy"), array)
         for name, texts in names.items():

@@ -45,7 +45,7 @@ COMMANDS = {  # modules
 }
 
 
-SUMMARY = "Better search ranking from few judgments, or none."
+SUMMARY = "Better search ranking from a few dozen judged queries, or none."
 EXAMPLES = """examples:
   tacit demo
   tacit fit docs.jsonl -o my.model

@@ -1,4 +1,4 @@
-"""`tacit methods`: list the methods, or the parameters of one
+"""`tacit methods`: list the methods, or the parameters of one method
 
 Methods for collections are used by `tacit fit`, methods for feature lists by `tacit rank`.
 """

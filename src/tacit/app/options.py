@@ -24,7 +24,9 @@ def add_judges(parser: argparse.ArgumentParser) -> None:
         "--judge", action="append", default=[], metavar="NAME", help="use only the grades of this judge; repeatable"
     )
     parser.add_argument(
-        "--merge", choices=merges, help="how to combine several judges: all people, or those of --judge"
+        "--merge",
+        choices=merges,
+        help="how to combine the grades of several judges: all people, or those named by --judge",
     )
 
 

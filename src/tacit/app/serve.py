@@ -1,8 +1,8 @@
 """`tacit serve`: serve search, judging and training as a local web app and over HTTP
 
-Without a MODEL it serves a tour: the documentation of the installed Python libraries, with 20 sample queries and
-judgments, to try search, judging, training and comparison. By default the service listens only on the local machine;
-with --host, a token is required.
+Without a MODEL it serves a tour: the documentation of the installed Python libraries, with 60 sample queries and grades
+for 40 of them, to try search, judging, training and comparison. By default the service listens only on the local
+machine; with --host, a token is required.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     token = args.token or os.environ.get(TOKEN_VARIABLE)
     if not _is_loopback(args.host) and not token:
         raise UsageError(f"--host {args.host} can be reached from other machines: set --token or ${TOKEN_VARIABLE}")
-    model, store, searcher = _opened(args.model)
+    model, store, searcher, about = _opened(args.model)
     return serve(
         searcher,
         model=model,
@@ -72,6 +72,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         allowed_hosts=args.allowed_host,
         ranker=_ranker(args.ranker),
         read_only=args.read_only,
+        about=about,
     )
 
 
@@ -82,15 +83,15 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _opened(model: str | None) -> tuple[Path, Path, Searcher]:
-    """Open the model with its judgment store, or else the tour."""
+def _opened(model: str | None) -> tuple[Path, Path, Searcher, str]:
+    """Open the model with its judgment store, or else the tour, and say what it is."""
     if model is None:
-        from tacit.app.web.tour import open_tour
+        from tacit.app.web.tour import ABOUT, open_tour
 
-        return open_tour()
+        return *open_tour(), ABOUT
     from tacit.search import Searcher
 
-    return Path(model), Path(model).with_name(Path(model).name + ".judgments"), Searcher.load(model)
+    return Path(model), Path(model).with_name(Path(model).name + ".judgments"), Searcher.load(model), ""
 
 
 def _ranker(path: str | None) -> object:

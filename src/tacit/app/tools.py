@@ -89,7 +89,7 @@ class StoredJudgment:
 
 @dataclass(frozen=True)
 class MeasuredMean:
-    """A mean over queries with its 95 % interval."""
+    """A mean over queries with its 95% interval."""
 
     mean: float
     low: float

@@ -1,7 +1,7 @@
-"""`tacit warm`: compile the loops in advance, so that the first fit and the first search do not wait
+"""`tacit warm`: compile numerical code in advance, so that the first fit and the first search do not wait
 
-Loops are compiled for this machine on first use, which takes up to half a minute, and cached for later processes. Run
-this command once after an install or an update, for example when you build a container.
+Numba compiles the loops for this machine on first use, which takes up to half a minute, and caches them for later
+processes. Run this command once after an install or an update, for example when you build a container.
 """
 
 from __future__ import annotations

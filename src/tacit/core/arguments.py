@@ -13,7 +13,7 @@ import functools
 import inspect
 import os
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -117,8 +117,10 @@ def _fits(value: Any, hint: Any) -> bool:
         return False
     if issubclass(kind, Mapping) and inner:
         return isinstance(value, kind) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
+    if isinstance(value, np.ndarray) and issubclass(kind, Collection) and not (value.ndim == 1 and kind is Sequence):
+        return False  # `x in value` compares x with all numbers
     if issubclass(kind, Sequence | Set) and len(inner) == 1:
-        is_row = isinstance(value, np.ndarray) and value.ndim == 1 and issubclass(kind, Sequence)
+        is_row = isinstance(value, np.ndarray)
         return (is_row or isinstance(value, kind)) and all(_fits(item, inner[0]) for item in value)
     if isinstance(value, bool) and kind in (int, float):
         return False

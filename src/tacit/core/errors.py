@@ -6,9 +6,18 @@ expected. The command line prints it unchanged.
 
 from __future__ import annotations
 
+MOST_IN_MESSAGE = 2000  # characters; a value in a file may be as long as a line
+END_OF_MESSAGE = 500  # of these, where what is expected is named
+
 
 class TacitError(ValueError):
     """A mistake that the caller can correct. The message names the place and what is expected."""
+
+    def __init__(self, message: str = "") -> None:
+        message = " ".join(str(message).splitlines())
+        if len(message) > MOST_IN_MESSAGE:
+            message = f"{message[: MOST_IN_MESSAGE - END_OF_MESSAGE]} … {message[-END_OF_MESSAGE:]}"
+        super().__init__(message)
 
 
 class DataError(TacitError):

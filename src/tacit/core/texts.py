@@ -8,7 +8,7 @@ A block contains the UTF-8 of complete texts, at least 2 KiB of it, compressed b
     ends     int64 (n_texts): where a text ends within its block; it begins where the previous one ends
 
 Reading one text decompresses one block, in about 0.01 ms. Reading texts in order decompresses each block once.
-Blocks of 16 KiB would be 4 % smaller in total, but reading ten search results would take eight times as long.
+Blocks of 16 KiB would be 4% smaller in total, but reading ten search results would take eight times as long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.core.errors import StoreError, TacitError
 
 BLOCK_BYTES = 1 << 11
 MEMORY_CHARACTERS = 1 << 28  # a larger collection is stored in a temporary file
-_LEVEL = 2  # Wikipedia: 80 MB/s and 43 % of the size; level 6: 22 MB/s and 39 %
+_LEVEL = 2  # Wikipedia: 80 MB/s and 43% of the size; level 6: 22 MB/s and 39%
 _MAX_RATIO = 1100  # above the maximum compression ratio of zlib
 
 

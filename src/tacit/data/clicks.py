@@ -2,30 +2,44 @@
 
 A log has one JSON object a line, each a session: {"query": "…", "shown": ["a", "b", "c"], "clicked": ["c"], "count":
 2}; the optional `count` is the number of equal sessions. Or it has lines `query<TAB>document[<TAB>count]`, without
-positions. Tables in other formats (CSV, JSON arrays, parquet, …) have columns with these names. `query` is the text of
-a query or its id. `click_model` estimates relevance from a log.
+positions. Tables in other formats (CSV, JSON arrays, parquet, …) and frames have columns with these names. A table may
+also have one row for each shown document, with columns `session`, `query`, `document`, `position` (default: the order
+of the rows) and `clicked`; without `session`, the rows are counts without positions. `query` is the text of a query or
+its id. `click_model` estimates relevance from a log.
 
 With `position_one`, only clicks on the first result count, so that no position has an advantage (SSI, section 6.4).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import ClickedLinks, Collection, DataError, Shown, checked, plural
+from tacit.core import ClickedLinks, Collection, DataError, Shown, check_kind, check_list, checked, plural
 from tacit.data.click_model import ClickEstimates, estimate_clicks, estimate_counts
-from tacit.data.columns import TOO_LARGE, TOO_SMALL, UnknownIds, is_header, parse_weight, report_header, split_tabs
+from tacit.data.columns import (
+    TOO_LARGE,
+    TOO_SMALL,
+    UnknownIds,
+    is_header,
+    parse_number,
+    parse_weight,
+    report_header,
+    split_tabs,
+)
 from tacit.data.files import FilePath, read_lines
 from tacit.data.formats.registry import is_binary, is_table, table_of
 from tacit.data.formats.roles import CLICK_NAMES, find_columns, listed
-from tacit.data.formats.source import ReadOptions, Table, open_source
+from tacit.data.formats.source import ReadOptions, Record, Table, open_source
 from tacit.data.jsonlines import kind_of, parse_object
 
 WANTED = "query<TAB>document, or these and <TAB>count"
+OPTIONAL = ("count", "clicked", "session", "position")  # columns of a table
+CLICKED = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False, "none": False}
 LEAST_RELEVANCE = 0.25  # minimum for a training pair, relative to the best document of the query
 
 
@@ -78,6 +92,10 @@ class ClickLog:
     sessions: Sequence[Session]
     name: str = "clicks"
     ordered: bool = True
+
+    def __post_init__(self) -> None:
+        for session in check_list("sessions", self.sessions, "sessions"):
+            check_kind("sessions", session, Session, "sessions")
 
     def estimates(self, *, position_one: bool = False) -> ClickEstimates:
         """Return the estimated relevance of the shown documents (see `click_model`).
@@ -200,8 +218,8 @@ def read_click_log(path: FilePath, options: ReadOptions | None = None) -> ClickL
     """
     source = open_source(path, options)
     place = source.place
-    if is_binary(source) or (is_table(source, CLICK_NAMES, ("count",)) and not _is_lines(source.start)):
-        return _table_log(table_of(source))
+    if is_binary(source) or (is_table(source, CLICK_NAMES, OPTIONAL) and not _is_lines(source.start)):
+        return log_of_table(table_of(source))
     lines = [*read_lines(path, source.chunks)]
     filled = [(number, line) for number, line in lines if line and not line.isspace()]
     if not filled:
@@ -218,14 +236,15 @@ def read_click_log(path: FilePath, options: ReadOptions | None = None) -> ClickL
 
 
 def _is_lines(start: bytes) -> bool:
-    """Return whether a file begins as `query<TAB>document`, not as sessions do."""
+    """Return whether a file has sessions in lines of JSON, or `query<TAB>document` without further columns."""
     head = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = head.partition(b"\n")[0]
-    return (first.startswith(b"{") and b'"shown"' in first) or (b"\t" in first and not first.startswith((b"{", b"[")))
+    is_plain = b"\t" in first and not first.startswith((b"{", b"["))
+    return (first.startswith(b"{") and b'"shown"' in first) or (is_plain and first.count(b"\t") < 2)
 
 
-def _table_log(table: Table) -> ClickLog:
-    """Read sessions from a table with columns `shown` and `clicked`, else counts without positions."""
+def log_of_table(table: Table) -> ClickLog:
+    """Return sessions from a table of them or of shown documents, else counts without positions."""
     records = [*table.records]
     if not records:
         raise DataError("has no clicks, want columns of queries and documents", path=table.place)
@@ -233,21 +252,68 @@ def _table_log(table: Table) -> ClickLog:
         return ClickLog([_session_of(fields, table.place, line) for line, fields, _ in records], table.place)
     columns = table.columns or tuple(records[0].fields)
     try:
-        names = find_columns(columns, CLICK_NAMES, ("count",))
+        names = find_columns(columns, CLICK_NAMES, OPTIONAL)
     except KeyError as missing:
         found = f"no column is a {missing.args[0]} (columns: {listed(columns)})"
         raise DataError(f"{found}, want query, document and count", path=table.place) from None
-    sessions = [_counted_row(fields, names, table.place, line) for line, fields, _ in records]
-    return ClickLog(sessions, table.place, ordered=False)
+    if names["session"] and names["clicked"]:
+        return ClickLog(_sessions(records, names, table.place), table.place)
+    rows = (_counted_row(fields, names, table.place, line) for line, fields, _ in records)
+    return ClickLog([session for session in rows if session is not None], table.place, ordered=False)
 
 
-def _counted_row(fields: Mapping[str, Any], names: Mapping[str, str], place: str, number: int) -> Session:
-    query, document = (str(fields.get(names[role]) or "").strip() for role in ("query", "document"))
-    if not query or not document:
-        raise DataError(f"the {'document' if query else 'query'} is empty", path=place, line=number)
+def _sessions(records: Sequence[Record], names: Mapping[str, str], place: str) -> list[Session]:
+    """Return the rows of shown documents by session and query, in the order of their positions."""
+    rows: dict[tuple[str, str], list[tuple[float, str, bool, int]]] = {}
+    for number, fields, _ in records:
+        query, document = _names_of(fields, names, place, number)
+        shown = rows.setdefault((str(fields.get(names["session"])), query), [])
+        at = parse_number(str(fields.get(names["position"]))) if names["position"] else float(len(shown))
+        if not math.isfinite(at):
+            found = f"{names['position']} is {fields.get(names['position'])!r}, want a number"
+            raise DataError(found, path=place, line=number)
+        if any(document == other for _, other, _, _ in shown):
+            raise DataError(f"{document!r} is shown twice in a session, want it once", path=place, line=number)
+        shown.append((at, document, _is_clicked(fields, names, place, number), number))
+    return [
+        Session(
+            query,
+            tuple(document for _, document, _, _ in sorted(shown)),
+            frozenset(document for _, document, clicked, _ in shown if clicked),
+            1.0,
+            shown[0][3],
+        )
+        for (_, query), shown in rows.items()
+    ]
+
+
+def _counted_row(fields: Mapping[str, Any], names: Mapping[str, str], place: str, number: int) -> Session | None:
+    """Return a row of a table as a session that shows one document; None if it has no click."""
+    query, document = _names_of(fields, names, place, number)
     given = fields.get(names["count"])
+    if parse_number(str(given)) == 0 or (names["clicked"] and not _is_clicked(fields, names, place, number)):
+        return None
     count = 1.0 if given is None or given == "" else parse_weight(str(given), place, number)
     return Session(query, (document,), frozenset([document]), count, number)
+
+
+def _names_of(fields: Mapping[str, Any], names: Mapping[str, str], place: str, number: int) -> tuple[str, str]:
+    """Return query and document of a row."""
+    query, document = (
+        "" if fields.get(names[role]) is None else str(fields[names[role]]).strip() for role in ("query", "document")
+    )
+    if not query or not document:
+        raise DataError(f"the {'document' if query else 'query'} is empty", path=place, line=number)
+    return query, document
+
+
+def _is_clicked(fields: Mapping[str, Any], names: Mapping[str, str], place: str, number: int) -> bool:
+    """Return whether a row counts as clicked."""
+    value = fields.get(names["clicked"])
+    is_clicked = CLICKED.get(str(value).strip().lower().removesuffix(".0"))
+    if is_clicked is None:
+        raise DataError(f"{names['clicked']} is {value!r}, want 1 or 0", path=place, line=number)
+    return is_clicked
 
 
 def _counted(line: str, place: str, number: int) -> Session:

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import Collection, Judgments, Links, Run, TacitError, UsageError
+from tacit.core import Collection, Judgments, Links, Run, TacitError, UsageError, checked, shown
 from tacit.core.fields import Column, typed_fields
-from tacit.data.clicks import ClickLog
+from tacit.data.clicks import ClickLog, log_of_table, read_click_log
 from tacit.data.collections import read_collection, read_queries
 from tacit.data.formats.roles import JUDGMENT_NAMES, find_columns
 from tacit.data.formats.rows import Wanted, collect_table
 from tacit.data.formats.source import ReadOptions, Record, Table
-from tacit.data.training_pairs import read_clicks
 from tacit.data.trec import read_qrels, read_run
 
 _WANTED = "want a Collection, a path, a frame, a list of dicts or texts, or a dict of texts by id"
@@ -92,15 +91,29 @@ def as_run(data: Any, what: str = "run") -> Run:
     return Run.from_dict(_nested(data, what, "score", _RUN_NAMES))
 
 
+@checked
 def as_clicks(data: Any, documents: Collection) -> tuple[Collection, Links] | None:
-    """Return clicks as training pairs, given the result of `read_clicks`, a log, or a file."""
+    """Return clicks as training pairs, given the result of `read_clicks`, or a log in any form."""
     if data is None or (isinstance(data, tuple) and len(data) == 2):
         return data
+    return as_click_log(data).pairs(documents)
+
+
+def as_click_log(data: Any) -> ClickLog:
+    """Return clicks given as a log, a file, a frame, or a list of dicts.
+
+    >>> as_click_log([{"query": "hat", "document": "a", "clicks": 2}]).sessions[0].times
+    2.0
+    """
     if isinstance(data, ClickLog):
-        return data.pairs(documents)
+        return data
     if isinstance(data, str | os.PathLike):
-        return read_clicks(data, documents)
-    raise UsageError(f"clicks are of type {type(data).__name__}, want the result of read_clicks, a ClickLog or a path")
+        return read_click_log(data)
+    try:
+        return log_of_table(Table(_records(data, "clicks")[0], "clicks"))
+    except (AttributeError, KeyError, TypeError, IndexError):
+        wanted = "want the result of read_clicks, a ClickLog, a path, a frame or a list of dicts"
+        raise UsageError(f"clicks are of type {type(data).__name__}, {wanted}") from None
 
 
 def as_training_data(
@@ -135,9 +148,12 @@ def _records(data: Any, what: str) -> tuple[list[Record], bool]:
     """Return rows of in-memory data, and whether they are `id`, `title` and `text` by definition."""
     if isinstance(data, Mapping):
         if _is_columns(data):
+            lengths = {name: len(column) for name, column in data.items()}
+            if len(set(lengths.values())) > 1:
+                raise UsageError(f"{what}: the columns have different lengths: {shown(lengths)}")
             return _numbered(dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)), False
         return _by_id(data, what)
-    if (of_frame := _frame_rows(data)) is not None:
+    if (of_frame := _frame_rows(data, what)) is not None:
         return _numbered(of_frame), False
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise TypeError
@@ -179,7 +195,7 @@ def _as_dict(row: Any, number: int, what: str) -> Mapping[str, Any]:
     return row
 
 
-def _frame_rows(data: Any) -> Iterator[Mapping[str, Any]] | None:
+def _frame_rows(data: Any, what: str) -> Iterator[Mapping[str, Any]] | None:
     """Return rows of a pandas or polars frame, pyarrow table or dataset; None for anything else."""
     if hasattr(data, "to_dicts"):  # polars
         return iter(data.to_dicts() if hasattr(data, "columns") else [])
@@ -187,7 +203,7 @@ def _frame_rows(data: Any) -> Iterator[Mapping[str, Any]] | None:
         return iter(data.to_pylist())
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas; an index with labels provides the ids
         rows = data.to_dict("records")
-        if _has_labels(data):
+        if _has_labels(data, is_queries=what == "queries"):
             return ({"_id": str(label), **row} for label, row in zip(data.index, rows, strict=True))
         return iter(rows)
     if hasattr(data, "column_names"):  # datasets
@@ -195,13 +211,13 @@ def _frame_rows(data: Any) -> Iterator[Mapping[str, Any]] | None:
     return None
 
 
-def _has_labels(frame: Any) -> bool:
+def _has_labels(frame: Any, *, is_queries: bool) -> bool:
     """Return whether the index names the rows, and no column does."""
     from tacit.data.formats.roles import find_roles
 
     texts = [str(name) for name, kind in frame.dtypes.items() if str(kind) in ("object", "str", "string")]
     try:
-        roles = find_roles([str(name) for name in frame.columns], texts, ReadOptions(), "", queries=False)
+        roles = find_roles([str(name) for name in frame.columns], texts, ReadOptions(), "", queries=is_queries)
     except TacitError:
         return False
     return not roles.id and not isinstance(frame.index[0] if len(frame) else (), tuple)
@@ -235,7 +251,12 @@ def _nested(data: Any, what: str, value: str, names: Mapping[str, Sequence[str]]
             raise UsageError(f"{what}: {found}, want a number")
         if document in nested.setdefault(query, {}):
             raise TacitError(f"{what}: query {query!r} has document {document!r} twice, want it once")
-        nested[query][document] = float(number)
+        try:
+            nested[query][document] = float(number)
+        except OverflowError:
+            raise UsageError(
+                f"{what}: the {value} of query {query!r} and document {document!r} is too large: {shown(number)}"
+            ) from None
     return nested
 
 

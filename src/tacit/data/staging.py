@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from tacit.core import check_path, checked
 from tacit.core.folders import sync
 
 try:
@@ -23,6 +24,7 @@ except ImportError:  # Windows
 
 
 @contextmanager
+@checked
 def staged(target: str | os.PathLike[str], *, folder: bool = False) -> Iterator[str]:
     """Give the path of an empty temporary file or folder that becomes the target if the block succeeds.
 
@@ -35,7 +37,7 @@ def staged(target: str | os.PathLike[str], *, folder: bool = False) -> Iterator[
     folder : bool, default=False
         Create a folder instead of a file.
     """
-    place = os.path.realpath(target)  # a symbolic link stays a link
+    place = os.path.realpath(check_path(target))  # a symbolic link stays a link
     start = _common_start(place)
     _reclaim(start)
     temporary, descriptor = _create(start, folder)

@@ -53,6 +53,7 @@ def judged_pairs(
     return Links(sources, targets, len(queries), len(docs), weights.astype(np.float32))
 
 
+@checked
 def read_clicks(
     path: FilePath,
     docs: Collection,

@@ -240,6 +240,7 @@ def write_run(run: Run, path: FilePath) -> None:
             out.write(f"{run.query_ids[q]} Q0 {run.doc_ids[d]} {rank} {score!r} {run.name}\n")
 
 
+@checked
 def check_run_ids(query_ids: Sequence[str], doc_ids: Sequence[str]) -> None:
     """Raise if an id cannot be written to a run, such as one with a space; checked before a long ranking."""
     check_ids("query id", query_ids, words=True)

@@ -89,7 +89,7 @@ class ItemOwner:
         own = vectors[rows] if len(vectors) > len(rows) else vectors
         ranker.use_tables(Tables(asked.mapped[:0], asked.mapped, own, asked.diagonal), ranker.items_)
         found = count_in_part(ranker, asked, first)
-        del ranker.item_vectors_, ranker._item_factors
+        del ranker.item_vectors_, ranker.item_factors
         return found
 
     def _rows(self, rows: np.ndarray, n_words: int) -> sp.csr_array:

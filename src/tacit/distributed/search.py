@@ -30,7 +30,7 @@ def spread_items(ranker: CollectionRanker, n_parts: int | None = None) -> None:
     backend = cast(Backend | None, cluster.get())
     if backend is None:
         raise UsageError("spread_items has no cluster, want it within ray_cluster() or Backend.used()")
-    if type(ranker)._scores is not CollectionRanker._scores or ranker.graphs:
+    if type(ranker).score_rows is not CollectionRanker.score_rows or ranker.graphs:
         what = "an index for approximate search" if ranker.graphs else "scores that depend on the best items"
         raise UsageError(f"a cluster cannot search for {type(ranker).__name__}: it has {what}")
     ranker.rank_in_parts = PartedSearch(backend, ranker, n_parts or backend.n_machines).rank

@@ -52,7 +52,7 @@ def count_in_part(ranker: EmbeddingRanker, asked: Question, first: int) -> np.nd
     excluded, found = sp.csr_array(asked.excluded[:, first : first + n_items]), []
     for block in cut(wanted.shape[0], QUERIES):
         scores = np.zeros((block.stop - block.start, n_items), np.float32)
-        for factors, of_queries in zip(ranker._item_factors, asked.queries, strict=True):
+        for factors, of_queries in zip(ranker.item_factors, asked.queries, strict=True):
             factors.add_scores(of_queries[block], scores)
         for query, row in enumerate(scores, block.start):
             own = slice(*wanted.indptr[query : query + 2])
@@ -100,7 +100,7 @@ class PartedValidation:
         ranker = self._ranker_of(candidates[some])
         wanted = sp.csr_array((np.empty(relevant.nnz, np.float32), relevant.indices, relevant.indptr), shape)
         for block in cut(shape[0], QUERIES):
-            for query, row in enumerate(ranker._scores(held.queries[block]), block.start):
+            for query, row in enumerate(ranker.score_rows(held.queries[block]), block.start):
                 own = slice(*relevant.indptr[query : query + 2])
                 wanted.data[own] = row[places[own]]
                 check_row(query, wanted.data[own], relevant.indices[own], entries(excluded, query))

@@ -153,7 +153,7 @@ class Report:
 
 
 def against_baseline(rows: Sequence[Row], baseline: str, metrics: Iterable[str], test: str = "t") -> list[list[str]]:
-    """Return lines of metric, system, gain, its 95 % interval, p and corrected p: each system against the baseline."""
+    """Return lines of metric, system, gain, its 95% interval, p and corrected p: each system against the baseline."""
     lines = []
     for metric in metrics:
         values = {row.system: row.values[metric] for row in rows}

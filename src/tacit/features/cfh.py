@@ -26,13 +26,17 @@ import scipy.sparse as sp
 from tacit.core import (
     Features,
     TacitError,
+    UsageError,
+    check_array,
     check_choice,
     check_features,
     check_fitted,
+    check_list,
     check_number,
     checked,
     cut,
     map_blocks,
+    plural,
 )
 
 OCCUR = ("documents", "occurrences")
@@ -89,7 +93,7 @@ def correlated_words(
     from tacit.kernels.cooccurrence import most_correlated
 
     check_number("n_frequent", n_frequent, low=1, whole=True)
-    check_number("k", k, low=1, whole=True)
+    check_number("k", k, low=1, high=1_000_000, whole=True)
     check_number("first", first, low=0, whole=True)
     words = _occurrences("counts", counts)
     looked_up = words if terms is None else _occurrences("terms", terms)
@@ -99,7 +103,9 @@ def correlated_words(
     postings = looked_up.tocsc()
     if occurrences is None:
         occurrences = np.bincount(frequent.indices, minlength=frequent.shape[1]), np.diff(postings.indptr)
-    occur, term_occur = (np.asarray(numbers, np.float64) for numbers in occurrences)
+    if len(occurrences) != 2:
+        raise UsageError(f"occurrences has {plural(len(occurrences), 'part')}, want those of words and of terms")
+    occur, term_occur = (check_array("occurrences", numbers) for numbers in occurrences)
     if len(occur) < frequent.shape[1] or len(term_occur) != postings.shape[1]:
         raise TacitError(
             f"occurrences are of {len(occur)} words and {len(term_occur)} terms, "
@@ -212,6 +218,7 @@ class DiceRow(NamedTuple):
     words: list[str]
 
 
+@checked
 def dice_table(
     correlated: Correlated, terms: Sequence[str], vocabulary: Sequence[str], chosen: Sequence[int] | np.ndarray
 ) -> list[DiceRow]:
@@ -220,7 +227,13 @@ def dice_table(
     >>> dice_table(Correlated(np.array([[1, 0], [1, -1]]), np.ones((2, 2))), ["cat", "purr"], ["dog", "pet"], [0, 1])
     [DiceRow(term='cat', words=['pet', 'dog']), DiceRow(term='purr', words=['pet'])]
     """
-    picked = [(int(term), correlated.words[term].tolist()) for term in chosen]
+    n_words = int(correlated.words.max(initial=-1)) + 1
+    if len(terms) < len(correlated.words) or len(vocabulary) < n_words:
+        found = f"{plural(len(terms), 'term')} and {plural(len(vocabulary), 'word')}"
+        raise TacitError(f"names of {found}, want {len(correlated.words)} and {n_words} as in correlated")
+    for term in (rows := check_list("chosen", chosen, "row numbers of terms")):
+        check_number("chosen", term, low=0, high=len(correlated.words) - 1, whole=True)
+    picked = [(int(term), correlated.words[term].tolist()) for term in rows]
     return [DiceRow(terms[term], [vocabulary[word] for word in best if word >= 0]) for term, best in picked]
 
 
@@ -231,7 +244,7 @@ def informative_terms(tfidf: Features, n: int, *, first: int = 0) -> np.ndarray:
     >>> informative_terms(np.array([[9.0, 1, 2, 0], [9, 0, 1, 2]]), 2, first=1)
     array([2, 3])
     """
-    check_number("first", first, low=0, whole=True)
+    check_number("first", first, low=0, high=2**31, whole=True)
     mass = np.asarray(check_features("tfidf", tfidf).sum(axis=0, dtype=np.float64)).ravel()[first:]
     return first + np.argsort(-mass, kind="stable")[: check_number("n", n, low=0, whole=True)]
 

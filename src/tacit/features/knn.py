@@ -17,7 +17,6 @@ import scipy.sparse as sp
 
 from tacit.core import (
     Features,
-    MissingExtraError,
     TacitError,
     UsageError,
     check_choice,
@@ -30,6 +29,7 @@ from tacit.core import (
     one_blas_thread,
     progress_bar,
 )
+from tacit.features.faiss_library import faiss_threads, import_faiss
 from tacit.kernels.graph.distances import nearest_by_sum, pair_squares
 from tacit.kernels.topk import top_k_rows
 
@@ -136,7 +136,8 @@ def component_sizes(graph: sp.csr_array) -> np.ndarray:
     """
     from scipy.sparse.csgraph import connected_components
 
-    edges = sp.csr_array((np.ones(graph.nnz, np.int8), graph.indices, graph.indptr), shape=graph.shape)
+    rows = sp.csr_array(graph)
+    edges = sp.csr_array((np.ones(rows.nnz, np.int8), rows.indices, rows.indptr), shape=rows.shape)
     labels = connected_components(edges, directed=False)[1]
     return -np.sort(-np.bincount(labels))
 
@@ -195,28 +196,21 @@ def _exact_neighbours(table: Features, k: int, threads: int | None) -> tuple[np.
 
 def _approximate_neighbours(table: np.ndarray, k: int, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Like `_exact_neighbours`, by an index; -1 if it found fewer than k."""
-    try:
-        import faiss
-    except ImportError:
-        raise MissingExtraError("a graph of that many points", "faiss-cpu", "ann") from None
+    faiss = import_faiss("a graph of that many points")
     n_points, rows = table.shape[0], np.ascontiguousarray(table, np.float32)
     index: Any = faiss.IndexHNSWFlat(table.shape[1], N_LINKS)
     index.hnsw.efConstruction = BUILD_BREADTH
     index.hnsw.efSearch = max(BREADTH, 2 * (k + 1))
     found = np.full((n_points, k + 1), -1, np.int64)
-    before = faiss.omp_get_max_threads()
-    try:
-        with progress_bar("nearest neighbours", 2 * n_points) as advance:
-            faiss.omp_set_num_threads(1)  # with more threads, the index depends on their timing
+    with progress_bar("nearest neighbours", 2 * n_points) as advance:
+        with faiss_threads(1):  # with more threads, the index depends on their timing
             for block in cut(n_points, 4096):
                 index.add(rows[block])
                 advance(block.stop - block.start)
-            faiss.omp_set_num_threads(count_threads(threads))  # each point is searched for separately
+        with faiss_threads(count_threads(threads)):  # each point is searched for separately
             for block in cut(n_points, 4096):
                 found[block] = index.search(rows[block], k + 1)[1]
                 advance(block.stop - block.start)
-    finally:
-        faiss.omp_set_num_threads(before)
     neighbours = _without_self(found)
     squares = np.empty(neighbours.shape, np.float64)
     pair_squares(table, neighbours, 0, n_points, squares)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import TacitError
+from tacit.core import TacitError, check_kind
 from tacit.features.bm25 import DELTA, K1, VARIANTS, inverse_frequencies, length_norms
 from tacit.features.language_models import absolute, dirichlet, jelinek_mercer
 
@@ -108,6 +108,8 @@ class QueryDocumentFeatures:
     """
 
     def __init__(self, fields: Mapping[str, sp.csr_array]) -> None:
+        for name, counts in check_kind("fields", fields, Mapping, "a dict of counts by field").items():
+            check_kind(f"fields[{name!r}]", counts, sp.csr_array, "a CSR array of counts")
         shapes = {counts.shape for counts in fields.values()}
         if len(shapes) != 1:
             raise TacitError(f"fields have shapes {sorted(shapes)}, want one: the same documents and words")

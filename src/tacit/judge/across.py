@@ -21,7 +21,7 @@ from tacit.core import Collection, Run, TacitError, check_choice, check_number
 from tacit.judge.fuse.legs import Legs
 from tacit.judge.next import drawn_records
 from tacit.judge.pool import Suggestion
-from tacit.judge.sampling import CUTOFF, DEPTH, TOP_SHARE, allocate, random_number, strata
+from tacit.judge.sampling import CUTOFF, DEPTH, TOP_SHARE, draw_from_strata, strata
 from tacit.judge.store import JudgmentStore
 
 PURPOSES = ("choosing", "measuring")
@@ -79,17 +79,9 @@ def draw_across(
         stratum, share = strata(best[rows], CUTOFF, TOP_SHARE)
     else:
         stratum, share = _dispute_strata(dispute[rows])
-    number = np.array([random_number(seed, *pair) for pair in pairs])
-    members = [np.flatnonzero(stratum == h) for h in range(len(share))]
-    members = [part[np.argsort(number[part], kind="stable")] for part in members]
-    sizes = allocate(members, share, n, np.array([pair in judged for pair in pairs]))
-    chance = np.array([size / len(part) for size, part in zip(sizes, members, strict=True)])
-    taken = np.concatenate([part[:size] for part, size in zip(members, sizes, strict=True)])
-    order = taken[np.lexsort((taken, -dispute[rows][taken]))].tolist()
-    return [
-        Suggestion(pairs[row][0], pairs[row][1], int(best[rows[row]]), float(chance[stratum[row]]), purpose)
-        for row in order
-    ]
+    chance = draw_from_strata(pairs, stratum, share, n, judged=judged, seed=seed)
+    order = sorted(chance, key=lambda row: (-dispute[rows[row]], row))
+    return [Suggestion(*pairs[row], int(best[rows[row]]), chance[row], purpose) for row in order]
 
 
 def what_to_judge_across(

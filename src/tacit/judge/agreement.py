@@ -75,8 +75,8 @@ def kappas(records: Sequence[Judgment | Graded]) -> list[KappaPair]:
         both = [(g[first], g[second]) for g in graded.values() if first in g and second in g]
         if both:
             codes = np.searchsorted(levels, np.array(both))
-            kinds = [kappa_of_codes(codes, len(levels), weights) for weights in (None, "linear", "quadratic")]
-            found.append(KappaPair((first, second), len(both), float((codes[:, 0] == codes[:, 1]).mean()), *kinds))
+            same = float((codes[:, 0] == codes[:, 1]).mean())
+            found.append(KappaPair((first, second), len(both), same, *kappas_of_codes(codes, len(levels))))
     return found
 
 
@@ -153,6 +153,11 @@ def _by_pair(records: Sequence[Judgment | Graded]) -> dict[tuple[str, str], dict
         if record.grade is not None:
             graded.setdefault((record.query, record.document), {})[record.judge] = record.grade
     return graded
+
+
+def kappas_of_codes(codes: np.ndarray, n_levels: int) -> list[float | None]:
+    """Return Cohen's kappa of two columns of codes: plain, with linear and with quadratic weights."""
+    return [kappa_of_codes(codes, n_levels, weights) for weights in (None, "linear", "quadratic")]
 
 
 def kappa_of_codes(codes: np.ndarray, n_levels: int, weights: str | None) -> float | None:

@@ -19,6 +19,7 @@ from tacit.core import StoreError, TacitError
 APPLICATION_ID = 0x74616A64  # "tajd"
 VERSION = 1
 SECONDS_TO_WAIT = 30.0  # to wait for another process that writes
+SYNCHRONOUS = "FULL"  # each commit waits for the disk
 
 TABLES = (
     "CREATE TABLE query (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT, topic TEXT)",
@@ -147,14 +148,25 @@ def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
         raise StoreError(f"{path}: is an SQLite file of another program, want a judgment store")
     if n_tables and version != VERSION:
         raise StoreError(f"{path}: is a judgment store of version {version}, want {VERSION}; update tacit to read it")
+    if n_tables:
+        _refuse_programs(database, path)
     return bool(n_tables)
+
+
+def _refuse_programs(database: sqlite3.Connection, path: Path) -> None:
+    """Raise if the file has a view, a trigger or a virtual table of its own: SQLite would run it at each query."""
+    own = {" ".join(statement.split()) for statement in TABLES}
+    kinds = "type IN ('view', 'trigger') OR (type = 'table' AND rootpage = 0)"  # virtual tables have no root page
+    for kind, name, text in database.execute(f"SELECT type, name, sql FROM sqlite_master WHERE {kinds}"):
+        if " ".join(str(text).split()) not in own:
+            raise StoreError(f"{path}: has the {kind} {name!r}, which is not from tacit; the file {DAMAGED}")
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
     """Set up a store for writing, and create the tables of a new one."""
     ours = _is_ours(database, path)
+    database.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
     _enter_wal_mode(database)
-    database.execute("PRAGMA synchronous=FULL")
     database.execute("PRAGMA foreign_keys=ON")
     if not ours:
         with transaction(database):

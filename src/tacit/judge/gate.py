@@ -1,6 +1,6 @@
 """Is a new run worse than the old one by more than a margin? A decision for continuous integration.
 
-Let d_q be the new run's value on judged query q minus the old run's value, and [l, h] the 95 % interval of its mean:
+Let d_q be the new run's value on judged query q minus the old run's value, and [l, h] the 95% interval of its mean:
 
     worse         h < -margin: shown to be worse by more than the margin
     pass          l >= -margin: a loss of more than the margin is ruled out; or no result changed
@@ -8,7 +8,7 @@ Let d_q be the new run's value on judged query q minus the old run's value, and 
 
 The plain interval is the interval of `advise`, for one comparison on a fixed set of queries. The sequential one is a
 confidence sequence: for the same two runs it is valid at all looks, after every added judged query, with a probability
-of at least 95 %. It does not correct for gating many different runs on the same queries: each run has its own error
+of at least 95%. It does not correct for gating many different runs on the same queries: each run has its own error
 rate, and runs tuned on these queries look better here than they are.
 """
 
@@ -54,7 +54,7 @@ class Gate:
     difference : float
         New minus old.
     interval : tuple of float
-        95 % interval of the difference.
+        95% interval of the difference.
     p : float
         p-value of the two-sided paired randomization test.
     queries : int
@@ -199,10 +199,10 @@ def _decide(
     if not sequential and len(differences) < FEWEST_QUERIES:
         return CANNOT_TELL, f"{plural(len(differences), 'judged query')}, at least {FEWEST_QUERIES} are needed"
     if high < -margin:
-        return WORSE, f"worse by more than {margin:g}"
+        return WORSE, f"the loss is more than {margin:g}"
     if low >= -margin:
         return PASS, f"a loss of more than {margin:g} is ruled out"
-    return CANNOT_TELL, f"not shown to be worse by more than {margin:g}, and not ruled out"
+    return CANNOT_TELL, f"a loss of more than {margin:g} is neither shown nor ruled out"
 
 
 def _same_results(base: Run, new: Run, queries: list[str], measure: str) -> bool:

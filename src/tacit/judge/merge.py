@@ -108,7 +108,7 @@ def read_judgments(
     if is_store(path):
         with JudgmentStore(path, read_only=True) as store:
             return merged_judgments(store, judges, merge)
-    if judges or merge:
+    if len(judges) or merge:
         raise UsageError(f"{path}: is not a judgment store, so there are no judges to choose or merge")
     return read_qrels(find_qrels(path), encoding=encoding)
 

@@ -63,7 +63,7 @@ def repair_store(damaged: str | Path, new: str | Path) -> Repaired:
     new = Path(check_path(new, "new"))
     if new.exists():
         raise StoreError(f"{new}: exists already, want the name of a new file")
-    tables = read_tables(Path(damaged))
+    tables = read_tables(Path(check_path(damaged, "damaged")))
     queries = dict(_queries(tables["query"]))
     kinds = {name: kind for name, kind in tables["judge"].values() if kind in KINDS and isinstance(name, str)}
     records, numbers = list[Judgment](), set[Any]()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection as Container
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -68,21 +69,13 @@ def draw_sample(
     """
     check_number("n", n, low=1, whole=True)
     check_number("depth", depth, low=1, whole=True)
-    check_number("k", k, low=1, whole=True)
+    check_number("k", k, low=1, high=1_000_000, whole=True)
     check_number("top_share", top_share, low=0, high=1)
     pool = Pool.from_run(run, depth)
     pairs = [(pool.query_ids[q], doc) for q, doc in zip(pool.query.tolist(), pool.doc_ids, strict=True)]
     stratum, share = strata(pool.rank, k, top_share)
-    number = np.array([random_number(seed, *pair) for pair in pairs])
-    members = [np.flatnonzero(stratum == h) for h in range(len(share))]
-    members = [rows[np.argsort(number[rows], kind="stable")] for rows in members]
-    sizes = allocate(members, share, n, np.array([pair in judged for pair in pairs]))
-    taken = np.sort(np.concatenate([rows[:size] for rows, size in zip(members, sizes, strict=True)])).tolist()
-    chance = [size / len(rows) for rows, size in zip(members, sizes, strict=True)]
-    return [
-        Suggestion(pairs[row][0], pairs[row][1], int(pool.rank[row]), chance[stratum[row]], "measuring")
-        for row in taken
-    ]
+    chance = draw_from_strata(pairs, stratum, share, n, judged=judged, seed=seed)
+    return [Suggestion(*pairs[row], int(pool.rank[row]), chance[row], "measuring") for row in sorted(chance)]
 
 
 def strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -94,6 +87,39 @@ def strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.n
         if top.any() and not top.all():
             share[part] *= wanted / share[part].sum()
     return stratum, share / share.sum()
+
+
+def draw_from_strata(
+    pairs: Sequence[tuple[str, str]],
+    stratum: np.ndarray,
+    share: np.ndarray,
+    n: int,
+    *,
+    judged: Container[tuple[str, str]],
+    seed: int,
+) -> dict[int, float]:
+    """Draw pairs until n of them are not judged; return the drawn rows, stratum by stratum, with their probabilities.
+
+    Parameters
+    ----------
+    pairs : sequence of (query, document)
+        The pool.
+    stratum : ndarray of shape (n_pairs,), int
+        Stratum of each pair; no stratum is empty.
+    share : ndarray of shape (n_strata,)
+        Share of each stratum in the sample.
+    n, judged, seed
+        As in `draw_sample`.
+    """
+    number = np.array([random_number(seed, *pair) for pair in pairs])
+    members = [np.flatnonzero(stratum == h) for h in range(len(share))]
+    members = [rows[np.argsort(number[rows], kind="stable")] for rows in members]
+    sizes = allocate(members, share, n, np.array([pair in judged for pair in pairs]))
+    return {
+        row: size / len(rows)
+        for rows, size in zip(members, sizes, strict=True)
+        for row in np.sort(rows[:size]).tolist()
+    }
 
 
 def allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.ndarray) -> list[int]:
@@ -109,5 +135,5 @@ def allocate(members: list[np.ndarray], share: np.ndarray, n: int, judged: np.nd
 
 def random_number(seed: int, query: str, document: str) -> float:
     """Return the permanent random number of a pair, from 0 to 1."""
-    digest = hashlib.blake2b(f"{seed}\0{query}\0{document}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{seed}\0{query}\0{document}".encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64

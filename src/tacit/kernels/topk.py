@@ -1,9 +1,14 @@
 """The k best items of each row of scores: higher score first, then the smaller item number.
 
-A bounded heap with the worst kept item on top takes O(n log k) and does not sort the row.
+A bounded heap with the worst kept item on top takes O(n log k) and does not sort the row. Once it is full, blocks of
+scores without one above the worst kept score are skipped: an equal score belongs to a later item, which ranks below.
 """
 
+import numpy as np
+
 from tacit.kernels.loops import njit
+
+BLOCK = 64  # scores that are compared with the worst kept score together
 
 
 @njit(cache=True, nogil=True)
@@ -29,6 +34,15 @@ def sift_down(scores, items, size, at):
 
 
 @njit(cache=True, nogil=True)
+def any_above(scores, limit):
+    """Return whether a score is above the limit. Booleans are joined as int32, which LLVM vectorizes."""
+    found = np.int32(0)
+    for at in range(scores.shape[0]):
+        found |= np.int32(1) if scores[at] > limit else np.int32(0)
+    return found > 0
+
+
+@njit(cache=True, nogil=True)
 def top_k_rows(scores, skip_indptr, skip_items, best_items, best_scores):
     """Fill best_items and best_scores (n_rows, k) from scores (n_rows, n_items).
 
@@ -40,9 +54,15 @@ def top_k_rows(scores, skip_indptr, skip_items, best_items, best_scores):
         kept_scores, kept_items = best_scores[row], best_items[row]
         size = 0
         skip, skip_end = skip_indptr[row], skip_indptr[row + 1]
-        for item in range(n_items):
-            if skip < skip_end and skip_items[skip] == item:
+        item = -1
+        while item + 1 < n_items:
+            item += 1
+            if size == k and item % BLOCK == 0 and not any_above(scores[row, item : item + BLOCK], kept_scores[0]):
+                item += BLOCK - 1
+                continue
+            while skip < skip_end and skip_items[skip] < item:
                 skip += 1
+            if skip < skip_end and skip_items[skip] == item:
                 continue
             score = scores[row, item]
             if size < k:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import Judgments, Run, UsageError, checked
+from tacit.core import Judgments, Run, TacitError, UsageError, checked
 from tacit.metrics.measures import Measure, parse_measure
 from tacit.metrics.rankings import order_run
 
@@ -75,7 +75,8 @@ def difference_bounds(judgments: Judgments, baseline: Run, other: Run, measure: 
     wanted = parse_measure(measure)
     if wanted.name not in BOUNDED or wanted.judged_only or wanted.cutoff is None:
         raise UsageError(f"there are no bounds for {wanted}, want one of {', '.join(f'{name}@k' for name in BOUNDED)}")
-    grades = judgments.to_dict()
+    if not (grades := judgments.to_dict()):
+        raise TacitError("judgments have no queries, want at least one")
     tops = [first_documents(run, wanted.cutoff) for run in (baseline, other)]
     highest = max(1.0, wanted.rel, float(judgments.grade.max(initial=0)))
     found = [

@@ -185,7 +185,10 @@ def evaluate_rows(
         raise TacitError(f"grades are infinite in row {int(np.argmax(np.isinf(grade)))}")
     if not np.isfinite(score).all():
         raise TacitError(f"scores contains NaN or infinity in row {int(np.argmin(np.isfinite(score)))}")
-    names, query = np.unique(group, return_inverse=True)
+    try:
+        names, query = np.unique(group, return_inverse=True)
+    except TypeError:  # values that cannot be compared
+        raise UsageError(f"qid is {shown(qid)}, want numbers or texts") from None
     rankings = join_rows(grade, score, query, len(names))
     return _evaluate_rankings(rankings, wanted, [str(name) for name in names], 0, "rows")
 

@@ -276,10 +276,9 @@ def _reaches(sums: np.ndarray, differences: np.ndarray) -> np.ndarray:
 def _check_values(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the values as float64 arrays of one length."""
     check_kind("values", values, Mapping, "a dict of values by system")
-    try:
-        arrays = {name: np.asarray(given, np.float64) for name, given in values.items()}
-    except (TypeError, ValueError):
-        raise TacitError("values contain something that is not a number, want one value for each query") from None
+    arrays = {
+        name: check_array(f"values of {name!r}", given, "one number for each query") for name, given in values.items()
+    }
     if not arrays:
         raise TacitError("values have no system, want at least one")
     first, reference = next(iter(arrays.items()))

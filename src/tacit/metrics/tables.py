@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import TacitError, check_choice, check_number, checked, plural
+from tacit.core import TacitError, check_array, check_choice, check_number, checked, plural
 from tacit.metrics.evaluation import Evaluation, standard_error
 from tacit.metrics.measures import is_loss
 from tacit.metrics.significance import Comparison, compare_systems
@@ -117,6 +117,8 @@ def comparison_table(
     first = next(iter(values))
     baseline = check_choice("baseline", first if baseline is None else baseline, values)
     names = list(values[first]) if measures is None else list(measures)
+    if not names:
+        raise TacitError("there are no measures, want at least one")
     columns, comparisons = {}, []
     for measure in names:
         column = {system: _column_entry(system, table, measure) for system, table in values.items()}
@@ -149,7 +151,7 @@ def _values_by_system(
 def _column_entry(system: str, table: Mapping[str, np.ndarray], measure: str) -> np.ndarray:
     if measure not in table:
         raise TacitError(f"{system!r} has no values of {measure!r}, only of {', '.join(table) or 'nothing'}")
-    return np.asarray(table[measure], np.float64)
+    return check_array(f"values of {system!r}", table[measure], "one number for each query")
 
 
 def _cells(

@@ -79,4 +79,4 @@ def cut_queries(lists: Lists, share: float, seed: int) -> Lists:
 
 
 def _stream(seed: int, query_id: str) -> np.random.Generator:
-    return np.random.default_rng([seed, *query_id.encode()])
+    return np.random.default_rng([seed, *query_id.encode(errors="surrogatepass")])

@@ -27,7 +27,7 @@ MEASURE = "nDCG-letor@10"
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A method at a number of labels: mean over test queries, its 95 % interval, and the value of each query.
+    """A method at a number of labels: mean over test queries, its 95% interval, and the value of each query.
 
     n_queries, n_documents: labelled queries and documents in training, on average over seeds and folds; n_failed:
     samples without a pair to learn from (their queries are left out of this point).

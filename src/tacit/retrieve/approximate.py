@@ -6,7 +6,7 @@ All candidates are scored as in exact search, so results differ only if a candid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,24 +20,9 @@ if TYPE_CHECKING:
     from tacit.retrieve.base import CollectionRanker
 
 
-class QueryTerms(NamedTuple):
-    """Word scores and vector of one query, before any item vector is read.
-
-    Attributes
-    ----------
-    by_words : ndarray of shape (1, n_items), float32
-        The part of all scores that comes from words.
-    vector : ndarray of shape (1, dim), float32, or None
-        Vector of the query.
-    """
-
-    by_words: np.ndarray
-    vector: np.ndarray | None
-
-
 def build_graphs(ranker: CollectionRanker, queries: Features, params: dict[str, Any]) -> None:
     """Build a graph for each ranker by vectors, and measure its recall on the queries."""
-    rankers = ranker._rankers_by_vectors()
+    rankers = ranker.rankers_by_vectors()
     if not rankers:
         raise no_vectors(ranker)
     graphs = [NeighborGraph(**params).fit(item_vectors(member)) for member in rankers]
@@ -66,7 +51,7 @@ def no_vectors(ranker: CollectionRanker) -> UsageError:
 def checked_graphs(ranker: CollectionRanker) -> list[NeighborGraph]:
     """Return the graphs of a ranker, checked against its vectors, because compiled loops rely on it."""
     found = list[NeighborGraph]()
-    for member in ranker._rankers_by_vectors():
+    for member in ranker.rankers_by_vectors():
         if isinstance(member.graph_, NeighborGraph):
             member.graph_.check_rows(member.n_items_)
             found.append(member.graph_)
@@ -78,47 +63,33 @@ def checked_graphs(ranker: CollectionRanker) -> list[NeighborGraph]:
 def rank_by_graphs(
     ranker: CollectionRanker, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray
 ) -> None:
-    """Fill items and scores with the best candidates of each query."""
+    """Fill items and scores with the best candidates of each query, for a ranker with one graph."""
+    (graph,), vectors = ranker.graphs, item_vectors(ranker)
+    n_best = max(items.shape[1], int(graph.breadth_))
     for row in range(rows.shape[0]):
-        left_out = skip[row : row + 1]
-        candidates, totals = ranker._score_candidates(rows[row : row + 1], left_out, items.shape[1])
-        wanted = ~np.isin(candidates, left_out.indices)
-        candidates, totals = candidates[wanted], totals[wanted]
+        by_words, vector = query_parts(ranker, rows[row : row + 1])
+        candidates = np.union1d(best_by_words(by_words, n_best), graph.search(vectors, vector[0], n_best))
+        candidates = candidates[~np.isin(candidates, skip[row : row + 1].indices)]
+        totals = by_words[0, candidates] + factor_scores(DenseFactors(vectors[candidates]), vector)[0]
         order = np.lexsort((candidates, -totals))[: items.shape[1]]
         items[row], scores[row] = -1, 0
         items[row, : len(order)], scores[row, : len(order)] = candidates[order], totals[order]
 
 
-def query_terms(ranker: CollectionRanker, row: Features) -> QueryTerms:
-    """Return the word scores of one query, and its vector."""
-    by_words, vector = np.zeros((1, ranker.n_items_), np.float32), None
-    for factors, of_query in zip(ranker._item_factors, ranker._query_factors(row), strict=True):
+def query_parts(ranker: CollectionRanker, row: Features) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of all items by words for one query, (1, n_items), and its vector, (1, dim)."""
+    by_words, vector = np.zeros((1, ranker.n_items_), np.float32), np.empty((1, 0), np.float32)
+    for factors, of_query in ranker.factor_pairs(row):
         if isinstance(factors, DenseFactors):
             vector = np.ascontiguousarray(of_query, np.float32)
         else:
             factors.add_scores(of_query, by_words)
-    return QueryTerms(by_words, vector)
-
-
-def find_candidates(ranker: CollectionRanker, terms: QueryTerms, n_best: int) -> np.ndarray:
-    """Return the items with the best word scores, and the items found by the graph."""
-    found = best_by_words(terms.by_words, n_best)
-    if ranker.graph_ is None or terms.vector is None:
-        return found
-    return np.union1d(found, ranker.graph_.search(item_vectors(ranker), terms.vector[0], n_best))
-
-
-def score_items(ranker: CollectionRanker, terms: QueryTerms, items: np.ndarray) -> np.ndarray:
-    """Return scores of some items for one query, float32."""
-    scores: np.ndarray = terms.by_words[0, items]
-    if terms.vector is not None:
-        scores = scores + factor_scores(DenseFactors(item_vectors(ranker)[items]), terms.vector)[0]
-    return scores
+    return by_words, vector
 
 
 def item_vectors(ranker: CollectionRanker) -> np.ndarray:
     """Return the item vectors of a ranker that has one term with vectors."""
-    return next(factors.items for factors in ranker._item_factors if isinstance(factors, DenseFactors))
+    return next(factors.items for factors in ranker.item_factors if isinstance(factors, DenseFactors))
 
 
 def best_by_words(scores: np.ndarray, n_best: int) -> np.ndarray:

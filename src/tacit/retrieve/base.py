@@ -1,7 +1,7 @@
 """Base of rankers of a whole collection: scoring in blocks, ranking, explaining.
 
 A score is a sum of products of a query factor and an item factor (`_query_factors`, one for each of the
-`_item_factors`). This module handles blocks, threads, ties and top-k. The scores of all queries and all items are never
+`item_factors`). This module handles blocks, threads, ties and top-k. The scores of all queries and all items are never
 in memory together.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, Unpack
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,14 +30,15 @@ from tacit.core import (
     cut,
     map_blocks,
 )
+from tacit.features.faiss_library import import_faiss
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import approximate
 from tacit.retrieve.changes import ChangingItems
 from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
-from tacit.retrieve.factors import DenseFactors, ItemFactors
-from tacit.retrieve.neighbor_graph import NeighborGraph, import_faiss
-from tacit.retrieve.training_data import FitInputs, TrainingData, check_inputs
+from tacit.retrieve.factors import DenseFactors, FactorPair, ItemFactors
+from tacit.retrieve.neighbor_graph import NeighborGraph
+from tacit.retrieve.training_data import TrainingData, check_inputs
 
 FeatureKind = Literal["tfidf", "counts", "words+grams"]
 
@@ -70,7 +71,7 @@ class CollectionRanker(ChangingItems, ABC):
     learns_from_pairs: ClassVar[bool] = True  # learns from pairs, or at least chooses a weight by them
     needs_pairs: ClassVar[bool] = False
     prefers_stems: ClassVar[bool] = False  # words are stemmed unless the user decides otherwise
-    reads: Set[str] = frozenset()  # inputs of `fit` that it uses in addition to rows and pairs (`FitInputs`)
+    reads: Set[str] = frozenset()  # inputs of `fit` that it uses in addition to rows and pairs (`TrainingData`)
     by_words: ClassVar[bool] = False  # a score of 0 means that query and item share no word
     answers_above: ClassVar[float | None] = None  # a search shows only higher scores; None: all scores except 0
     trains_in_epochs: ClassVar[bool] = False  # `fit` can resume from a checkpoint
@@ -114,7 +115,7 @@ class CollectionRanker(ChangingItems, ABC):
         *,
         queries_are_items: bool | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
-        **further: Unpack[FitInputs],
+        **further: Any,
     ) -> Self:
         """Fit the ranker to items and, if the method supports it, to (query, relevant item) pairs.
 
@@ -214,17 +215,22 @@ class CollectionRanker(ChangingItems, ABC):
         """Return the factors of the items, one for each term of the score, from the fitted attributes."""
 
     @cached_property
-    def _item_factors(self) -> Sequence[ItemFactors]:
+    def item_factors(self) -> Sequence[ItemFactors]:
+        """The factors of the items, one for each term of the score."""
         return self._make_item_factors()
 
     @abstractmethod
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         """Return the factors of checked query rows, one for each of the item factors."""
 
+    def factor_pairs(self, rows: Features) -> list[FactorPair]:
+        """Return the factors whose products are the scores of checked query rows: of the items, and of the queries."""
+        return list(zip(self.item_factors, self._query_factors(rows), strict=True))
+
     @property
     def n_items_(self) -> int:
         """Number of items that are ranked."""
-        return self._item_factors[0].n_items
+        return self.item_factors[0].n_items
 
     def scores(self, queries: Features, *, exclude: sp.csr_array | None = None) -> np.ndarray:
         """Return the scores of all items for a few queries, float32 (n_queries, n_items).
@@ -238,7 +244,7 @@ class CollectionRanker(ChangingItems, ABC):
         """
         self._check_fitted()
         rows = self._check_queries(queries)
-        return self._scores(rows, _skips(exclude, (rows.shape[0], self.n_items_)))
+        return self.score_rows(rows, _skips(exclude, (rows.shape[0], self.n_items_)))
 
     def unmatched_scores(self, queries: Features) -> np.ndarray:
         """Return scores of items that share nothing with a query, float32 (n_queries, 1): 0 except in BM25 variants."""
@@ -278,7 +284,7 @@ class CollectionRanker(ChangingItems, ABC):
         if self.rank_in_parts is not None:
             return self.rank_in_parts(rows, width, skip)
 
-        blocks = self._blocks(rows)
+        blocks = self.blocks(rows)
         if len(blocks) == 1:  # slicing a sparse matrix takes longer than a check
             self._rank_rows(rows, skip, items, scores)
         else:
@@ -290,7 +296,7 @@ class CollectionRanker(ChangingItems, ABC):
         if self.graphs:
             approximate.rank_by_graphs(self, rows, skip, items, scores)
         else:
-            top_k_rows(self._scores(rows, skip), skip.indptr, skip.indices, items, scores)
+            top_k_rows(self.score_rows(rows, skip), skip.indptr, skip.indices, items, scores)
 
     def items_with_word(self, column: int) -> np.ndarray | None:
         """Return the rows of the items that contain a word; None if the ranker does not know."""
@@ -339,37 +345,32 @@ class CollectionRanker(ChangingItems, ABC):
         """The indexes that `rank` uses."""
         return approximate.checked_graphs(self)
 
-    def _rankers_by_vectors(self) -> list[CollectionRanker]:
+    def rankers_by_vectors(self) -> list[CollectionRanker]:
         """Return the ranker itself if one term of its score is a product with an item vector; of a blend, members."""
-        n_dense = sum(isinstance(factors, DenseFactors) for factors in self._item_factors)
-        return [self] if n_dense == 1 and type(self)._scores is CollectionRanker._scores else []
-
-    def _score_candidates(self, row: Features, skip: sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return items that may be among the k best of one query, and their scores."""
-        terms = approximate.query_terms(self, row)
-        n_best = max(k, *(int(graph.breadth_) for graph in self.graphs))
-        candidates = approximate.find_candidates(self, terms, n_best)
-        return candidates, approximate.score_items(self, terms, candidates)
+        n_dense = sum(isinstance(factors, DenseFactors) for factors in self.item_factors)
+        return [self] if n_dense == 1 and type(self).score_rows is CollectionRanker.score_rows else []
 
     def _fits(self, n_known: int, width: int) -> bool:
         """Whether a table for these words fits rows of this width: words added with new items have no entry."""
         return n_known == width or (self.n_added_ > 0 and n_known < width)
 
     def _forget_factors(self) -> None:
-        for name in ("_item_factors", "graphs", "rank_in_parts"):
+        for name in ("item_factors", "graphs", "rank_in_parts"):
             self.__dict__.pop(name, None)
 
     def chosen(self) -> dict[str, float]:
         """Return the numbers chosen by fitting, such as the weight of a mixture."""
         return {name: value for name, value in super().chosen().items() if f"{name}_" not in self._counted}
 
-    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+    def score_rows(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        """Return `scores` of checked query rows and checked exclusions."""
         out = np.zeros((rows.shape[0], self.n_items_), np.float32)
-        for factors, of_queries in zip(self._item_factors, self._query_factors(rows), strict=True):
+        for factors, of_queries in self.factor_pairs(rows):
             factors.add_scores(of_queries, out)
         return out
 
-    def _blocks(self, rows: Features) -> list[slice]:
+    def blocks(self, rows: Features) -> list[slice]:
+        """Return the blocks of queries that are scored together."""
         return cut(rows.shape[0], max(1, min(256, self.block_bytes // (4 * max(1, self.n_items_)))))
 
     def explain(self, query: Features, a: int, b: int | None = None) -> Explanation:

@@ -64,7 +64,7 @@ class Schedule:
 def epoch_score(measures: Mapping[str, float], target: str) -> float:
     """Return the score that compares epochs: target / (rank loss + 0.0001)^0.15, or the target without a rank loss.
 
-    A target that is higher by 1 % is worth as much as a rank loss that is lower by 6 to 7 %.
+    A target that is higher by 1% is worth as much as a rank loss that is lower by 6 to 7%.
 
     >>> [round(epoch_score({"MAP": 0.6, "rank_loss": loss}, "MAP"), 3) for loss in (0.0, 0.0039)]
     [2.389, 1.374]

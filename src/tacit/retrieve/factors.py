@@ -28,6 +28,7 @@ from tacit.kernels.sketch import BLOCK, lower_bounds, make_sketch
 from tacit.kernels.topk import top_k_rows
 
 GATHERED = 0.2  # share of the vectors above which all of them are read in order
+ROW_ENTRY, ZEROED = 9.0, 0.025  # time of an entry of an item's row, and of setting a score to 0, in those of a posting
 
 
 class Words(NamedTuple):
@@ -58,7 +59,7 @@ class SparseFactors:
 
     def add_scores_at(self, query: sp.csr_array | Words, items: np.ndarray, out: np.ndarray) -> None:
         """Add the scores of some items for one query to out (len(items),), with the bits of `add_scores`."""
-        if len(items) > GATHERED * self.n_items:
+        if self._reads_postings(query.indices, len(items)):
             of_all = np.zeros(self.n_items, np.float32)
             of_all[items] = out
             self._add_words(query.indices, query.data, of_all)
@@ -66,6 +67,12 @@ class SparseFactors:
         else:
             rows, words = self.rows, whole(query.indices)
             add_sparse_scores_at(whole(items), words, query.data, rows.indptr, rows.indices, rows.data, out)
+
+    def _reads_postings(self, words: np.ndarray, n_wanted: int) -> bool:
+        """Return whether reading all postings of the words is faster than reading the rows of the wanted items."""
+        indptr, n_items = self.postings.indptr, max(1, self.n_items)
+        n_postings = int((indptr[words + 1] - indptr[words]).sum())
+        return n_postings + ZEROED * n_items < ROW_ENTRY * n_wanted * self.postings.nnz / n_items
 
     def add_bounds(self, query: sp.csr_array | Words, factor: float, budget: float, out: np.ndarray) -> float:
         """Add upper bounds of factor * score to out (n_items,), minus a returned amount of at most `budget`.

@@ -12,21 +12,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.core import Estimator, MissingExtraError, TacitError, check_number
+from tacit.core import Estimator, TacitError, check_number
+from tacit.features.faiss_library import faiss_threads, import_faiss
 from tacit.kernels.graph.search import search_graph
 
 BREADTHS = (64, 128, 256, 512)
 WANTED_RECALL = 0.98
 MAX_BREADTH = 1_000_000
-
-
-def import_faiss() -> Any:
-    """The library that builds graphs, or an error that says how to install it."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise MissingExtraError("an index for approximate search", "faiss-cpu", "ann") from error
-    return faiss
 
 
 class NeighborGraph(Estimator):
@@ -88,12 +80,8 @@ class NeighborGraph(Estimator):
         faiss = import_faiss()
         index: Any = faiss.IndexHNSWFlat(vectors.shape[1], self.n_links, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = self.build_breadth
-        before = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(1)  # with more, the graph depends on which thread is first
-        try:
+        with faiss_threads(1):  # with more, the graph depends on which thread is first
             index.add(np.ascontiguousarray(vectors, np.float32))
-        finally:
-            faiss.omp_set_num_threads(before)
         self.neighbors_ = faiss.vector_to_array(index.hnsw.neighbors)
         self.offsets_ = faiss.vector_to_array(index.hnsw.offsets).astype(np.int64)
         self.row_of_node_ = np.arange(len(vectors))

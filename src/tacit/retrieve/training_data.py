@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,33 +63,18 @@ class Terms(NamedTuple):
     functional: np.ndarray
 
 
-class ItemInputs(TypedDict, total=False):
+@dataclass(frozen=True, kw_only=True)
+class ItemInputs:
     """What `fit` and `add_items` of some rankers accept in addition to rows of items; see `CollectionRanker.fit`."""
 
-    titles: Features | None
-    title_keys: np.ndarray | None
-    terms: Terms | None
-    vectors: np.ndarray | None
-    passages: np.ndarray | None
+    titles: sp.csr_array | None = None
+    title_keys: np.ndarray | None = None
+    terms: Terms | None = None
+    vectors: np.ndarray | None = None
+    passages: np.ndarray | None = None
 
 
-ITEM_INPUTS = frozenset(ItemInputs.__annotations__)
-
-
-class FitInputs(ItemInputs, total=False):
-    """What `fit` of some rankers accepts in addition to rows and pairs; see `CollectionRanker.fit`."""
-
-    zeros: Links | None
-    program: ProgramLinks | None
-    probes: Probes | None
-    references: Sequence[np.ndarray]
-    members: Any
-    links: Links | None
-    query_links: Links | None
-    same_words: sp.csr_array | None
-    occurrences: np.ndarray | None
-    monitor: Monitor | None
-
+ITEM_INPUTS = frozenset(field.name for field in fields(ItemInputs))
 
 # Fields that do not change what is learned, so that a checkpoint need not know them.
 NOT_DESCRIBED = (
@@ -99,11 +84,12 @@ NOT_DESCRIBED = (
 
 
 @dataclass(frozen=True)
-class TrainingData:
+class TrainingData(ItemInputs):
     """Checked input of `CollectionRanker.fit`, where its fields are described; `_fit` reads it.
 
     `pairs` are `Links`, or an array of (query, better item, worse item) triples. `queries_are_items` is not None, and
-    `checkpoint` is an open `Checkpoint` or None.
+    `checkpoint` is an open `Checkpoint` or None. A ranker names the fields that it reads, other than those that every
+    ranker is given, in its attribute `reads`.
     """
 
     queries: Features
@@ -113,11 +99,6 @@ class TrainingData:
     queries_are_items: bool = False
     zeros: Links | None = None
     program: ProgramLinks | None = None
-    titles: sp.csr_array | None = None
-    title_keys: np.ndarray | None = None
-    terms: Terms | None = None
-    vectors: np.ndarray | None = None
-    passages: np.ndarray | None = None
     probes: Probes | None = None
     references: Sequence[np.ndarray] = ()
     members: Any = None

@@ -68,7 +68,7 @@ class EncoderInfo:
         """Read a line of JSON; raise TacitError if `to_text` would not write it."""
         try:
             made = cls(**json.loads(text))
-        except (TypeError, ValueError) as error:
+        except (RecursionError, TypeError, ValueError) as error:
             raise TacitError(f"the encoder is recorded as {text[:80]!r}, want what tacit writes") from error
         kinds = (*EXTRAS, OBJECT)
         texts_fit = all(isinstance(value, str) for value in (made.name, made.kind, made.hash))

@@ -27,7 +27,7 @@ from tacit.retrieve import CollectionRanker
 from tacit.retrieve.vectors import check_vectors, join_vectors
 from tacit.search.answers import Hits, Reason, make_hits
 from tacit.search.encoders import OBJECT, Encoder, EncoderInfo, as_encoder
-from tacit.search.filters import fields_of
+from tacit.search.filters import fields_of, filter_mask
 from tacit.search.query.expansion import AskedQuery, Expansion
 from tacit.search.query.language import parse_query
 from tacit.search.query.restrictions import TITLE, Restricted, can_restrict
@@ -40,6 +40,7 @@ from tacit.search.sources import hash_query
 
 logger = logging.getLogger("tacit")
 SCORED_SHARE = 0.05  # share of documents: if a filter leaves fewer, they are scored instead of ranking deeper
+MAX_MASKS = 16  # of filters, kept for the next searches; a byte for each document
 MAX_QUERY_CHARACTERS = 1_000_000  # a page of text is a valid query; a file of a gigabyte is a mistake
 
 
@@ -53,6 +54,7 @@ class SearchAnswers(Estimator):
     _loaded_encoder: tuple[Any, Encoder | None] | None = None
     _made_expansion: Expansion | None = None
     _completions: tuple[Collection, Completions] | None = None
+    _masks: tuple[Collection, dict[str, np.ndarray]] | None = None
     synonym_rules: Sequence[Rule] = ()
     documents_: Collection
     vectorizer_: TextVectorizer
@@ -180,12 +182,27 @@ class SearchAnswers(Estimator):
         self, rows: sp.csr_array, k: int, selection: Selection, asked: Sequence[AskedQuery]
     ) -> list[Selected]:
         """Return the hits of each query that pass a selection and the restrictions of the query."""
-        prepared = selection.prepare(self.documents_)
+        prepared = selection.prepare(self.documents_, self._mask(selection.filter))
         one_by_one = [rows] if len(asked) == 1 else [rows[[number]] for number in range(len(asked))]
         return [
             prepared.select(self._matches(row, query), k, self._restricted(query), self._with_words(row, prepared))
             for row, query in zip(one_by_one, asked, strict=True)
         ]
+
+    def _mask(self, filter: str | None) -> np.ndarray | None:
+        """Return a mask of the documents that pass a filter; None: all. Masks are kept, because filters recur."""
+        if filter is None:
+            return None
+        if self._masks is None or self._masks[0] is not self.documents_:
+            self._masks = self.documents_, {}
+        kept = self._masks[1]
+        found = kept.get(filter)
+        if found is None:
+            found = filter_mask(filter, self.documents_)
+            if len(kept) >= MAX_MASKS:
+                kept.clear()
+            kept[filter] = found
+        return found
 
     def _with_words(self, row: sp.csr_array, prepared: Prepared) -> np.ndarray | None:
         """Return a mask of the documents to count and sort, which have a word of the query; None: all."""

@@ -221,8 +221,8 @@ class Searcher(SearchAnswers):
         program : ProgramLinks or None, default=None
             Rows of `queries` and rows of `documents` graded by a program, with `pairs`, for `blend`
             (`tacit.judge.program.collections`).
-        clicks : tuple of (Collection, Links), ClickLog, path or None, default=None
-            Queries and clicked documents, as `read_clicks` returns them, or a log.
+        clicks : tuple of (Collection, Links), ClickLog, path, frame, list of dict or None, default=None
+            Queries and clicked documents, as `read_clicks` returns them, or a log as `read_click_log` reads it.
         vectors : ndarray of shape (n_documents, dim) or None, default=None
             Vectors of the documents by another model, for `blend`. A row of zeros is a document without a vector.
         passages : ndarray of shape (n_documents + 1,), int64, or None, default=None

@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.core import Collection, UsageError, check_choice, check_kind, check_list, check_number
 from tacit.core.fields import BooleanColumn, Column, KeywordColumn, KeywordsColumn
-from tacit.search.filters import fields_of, filter_mask
+from tacit.search.filters import fields_of
 from tacit.search.query.restrictions import Restricted
 
 MAX_VALUES = 100  # values of a field that are listed, the most frequent first
@@ -67,9 +67,8 @@ class Selection:
         """Whether the first hits of the ranking are shown unchanged."""
         return self.filter is None and not self.facets and not self.sort and not self.offset and self.group is None
 
-    def prepare(self, documents: Collection) -> Prepared:
-        """Apply the selection to a collection; UsageError for unknown fields and malformed filters."""
-        mask = None if self.filter is None else filter_mask(self.filter, documents)
+    def prepare(self, documents: Collection, mask: np.ndarray | None) -> Prepared:
+        """Apply the selection to a collection, of which the mask passes the filter; UsageError for unknown fields."""
         fields = fields_of(documents) if self.facets or self.sort or self.group else {}
         facets = {name: _column("facet", name, fields) for name in self.facets}
         group = None if self.group is None else _column("group", self.group, fields)

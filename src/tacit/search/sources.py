@@ -134,7 +134,7 @@ def check_words(queries: Collection, counts: sp.csr_array, pairs: Links) -> None
 
 def hash_query(text: str) -> str:
     """Return a short hash of a query, equal for texts that differ only in spaces and case."""
-    return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:16]
+    return hashlib.sha256(" ".join(text.casefold().split()).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def trained_queries(queries: Collection | None, pairs: Links) -> list[str]:

@@ -110,30 +110,26 @@ def make_text_lists(
     cosines = (
         None if vectors is None and query_vectors is None else _Cosines(vectors, query_vectors, documents, queries)
     )
-    blocks: list[np.ndarray] = []
-    rows_of: list[np.ndarray] = []
-    answered: list[int] = []
-    for number, rows in enumerate(index.candidates(counts, k, threads)):
-        if len(rows):
-            columns = [index.features.of(counts[[number]], rows)]
-            asked = None if query_vectors is None else query_vectors[[number]]
-            columns += [model.of(queries.full_text(number), rows, asked) for model in scored]
-            columns += [] if cosines is None else [cosines.of(number, rows)]
-            blocks.append(np.hstack(columns))
-            rows_of.append(rows)
-            answered.append(number)
-    if not answered:
+
+    def features(number: int, rows: np.ndarray) -> np.ndarray:
+        asked = None if query_vectors is None else query_vectors[[number]]
+        columns = [index.features.of(counts[[number]], rows)]
+        columns += [model.of(queries.full_text(number), rows, asked) for model in scored]
+        return np.hstack(columns if cosines is None else [*columns, cosines.of(number, rows)])
+
+    found = {number: rows for number, rows in enumerate(index.candidates(counts, k, threads)) if len(rows)}
+    if not found:
         raise TacitError(f"none of {plural(len(queries), 'query')} has a word in common with the documents")
-    query_ids = [queries.ids[number] for number in answered]
-    doc_ids = [[documents.ids[row] for row in rows.tolist()] for rows in rows_of]
+    query_ids = [queries.ids[number] for number in found]
+    doc_ids = [[documents.ids[row] for row in rows.tolist()] for rows in found.values()]
     lists = Lists(
-        X=np.vstack(blocks),
+        X=np.vstack([features(number, rows) for number, rows in found.items()]),
         y=_grades(query_ids, doc_ids, judgments, complete),
-        starts=np.concatenate([[0], np.cumsum([len(rows) for rows in rows_of])]),
+        starts=np.concatenate([[0], np.cumsum([len(ids) for ids in doc_ids])]),
         query_ids=query_ids,
         doc_ids=[doc_id for ids in doc_ids for doc_id in ids],
     )
-    unanswered = [query_id for number, query_id in enumerate(queries.ids) if number not in set(answered)]
+    unanswered = [query_id for number, query_id in enumerate(queries.ids) if number not in found]
     names = index.features.names + _model_names(models) + ([] if cosines is None else [COSINE])
     return TextLists(lists, names, unanswered)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,7 @@ from tacit.rerank.registry import get_method as get_list_method
 from tacit.retrieve import BlendRanker, CollectionRanker
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, append_rows, best_items, widened
-from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, TrainingData, check_inputs
+from tacit.retrieve.training_data import ITEM_INPUTS, TrainingData, check_inputs
 from tacit.retrieve.vectors import join_vectors, split_vectors
 from tacit.search.shares import SHARES, FirstAnswers, joined_scores, standardized, sure_share
 
@@ -239,8 +239,9 @@ class TwoStageRanker(CollectionRanker):
                 )
         return sure_share(np.array(values)) if len(values) > 1 else 0.0
 
-    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
-        asked, total = sp.csr_array(rows), self.first_._scores(rows, skip)
+    def score_rows(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        """Return `scores`, in which the first results are raised or lowered by the second stage."""
+        asked, total = sp.csr_array(rows), self.first_.score_rows(rows, skip)
         if self.list_ranker_ is None:
             return total
         first, best = best_items(total, skip, self.depth)
@@ -259,7 +260,7 @@ class TwoStageRanker(CollectionRanker):
         return scores + max(0.0, highest_other - scores.min())
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
-        """Fill items and scores (n_rows, k), as `_scores` has them, from the best items of the first stage."""
+        """Fill items and scores (n_rows, k), as `score_rows` has them, from the best items of the first stage."""
         if self.list_ranker_ is None or skip.nnz:  # skipped items count as items that are not in the list
             super()._rank_rows(rows, skip, items, scores)
             return
@@ -282,7 +283,7 @@ class TwoStageRanker(CollectionRanker):
         return self.first_.items_with_content(row)
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return self.first_._item_factors
+        return self.first_.item_factors
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         raise AssertionError("scores of two stages are no sum of fixed factors")
@@ -292,7 +293,7 @@ class TwoStageRanker(CollectionRanker):
         terms = [term if term.member else term._replace(member="first") for term in self.first_._terms(query, a, b)]
         if self.list_ranker_ is None:
             return terms
-        scores = self._scores(query)[0].astype(np.float64)
+        scores = self.score_rows(query)[0].astype(np.float64)
         gap = scores[a] - (0.0 if b is None else scores[b]) - sum(term.value for term in terms)
         return [*terms, Term("stage", -1, -1, float(gap), self.rerank)]
 
@@ -301,7 +302,7 @@ class TwoStageRanker(CollectionRanker):
         if hasattr(self, "first_"):
             self.first_.check_new_items()
 
-    def add_items(self, items: Features, **given: Unpack[ItemInputs]) -> Self:
+    def add_items(self, items: Features, **given: Any) -> Self:
         """Make new items rankable; see `BlendRanker.add_items`."""
         checked = check_inputs(items, given, ITEM_INPUTS & self.reads)
         titles, rows = checked["titles"], sp.csr_array(self._checked_new(items)).astype(np.float32)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,17 +95,17 @@ def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: 
         raise StoreError("the header of an estimator is not what tacit writes")
     kind = find_class(header["class"])
     estimator = _construct(kind, header, find_class)
-    lengths: dict[str, int] = {}
-    if estimator._n_features_attribute is not None:
-        lengths["features"] = _whole(header, "n_features")
-        setattr(estimator, estimator._n_features_attribute, lengths["features"])
+    stored = _Attributes(header, arrays, find_class, depth, kind._array_dtypes)
+    if kind._n_features_attribute is not None:
+        stored.lengths["features"] = _whole(header, "n_features")
+        setattr(estimator, kind._n_features_attribute, stored.lengths["features"])
     old_names = {new: old for old, new in kind._renamed.items()}
     for name, spec in estimator._fitted.items():
-        stored_name = name if _is_stored(name, header, arrays) else old_names.get(name, name)
-        if spec.startswith("?") and not _is_stored(stored_name, header, arrays):
+        stored_name = name if stored.has(name) else old_names.get(name, name)
+        if spec.startswith("?") and not stored.has(stored_name):
             setattr(estimator, name, None)
             continue
-        value = _unpack_value(estimator, stored_name, spec.lstrip("?+"), header, arrays, lengths, find_class, depth)
+        value = stored.take(stored_name, spec.lstrip("?+"))
         if "+" in spec and not np.all(np.asarray(value) > 0):
             raise StoreError(f"{header['class']}: {stored_name} contains a number that is not above 0")
         setattr(estimator, name, value)
@@ -118,36 +119,57 @@ def unpack_estimator(header: Any, arrays: Arrays, find_class: FindClass, depth: 
     return estimator
 
 
-def _unpack_value(
-    estimator: Estimator,
-    name: str,
-    spec: str,
-    header: dict[str, Any],
-    arrays: Arrays,
-    lengths: dict[str, int],
-    find_class: FindClass,
-    depth: int,
-) -> Any:
-    if spec == "":
-        return _number(_table(header, "numbers"), name)
-    if spec == "numbers":
-        named = _table(_table(header, "numbers"), name)
-        return {key: _number(named, key) for key in named}
-    if spec == "text":
-        return _text(_table(header, "texts"), name)
-    if spec == "strings":
-        return list(unpack_strings(name, arrays))
-    if spec in ("estimator", "estimators"):
-        nested = _table(header, "estimators").get(name)
+@dataclass(frozen=True)
+class _Attributes:
+    """The stored attributes of one estimator; `lengths` are the lengths of the axes of the arrays taken so far."""
+
+    header: dict[str, Any]
+    arrays: Arrays
+    find_class: FindClass
+    depth: int
+    dtypes: tuple[str, ...]
+    lengths: dict[str, int] = field(default_factory=dict)
+
+    def has(self, name: str) -> bool:
+        """Return whether an attribute is stored and not None."""
+        tables = (self.header.get(key) for key in ("numbers", "texts", "estimators"))
+        if any(isinstance(table, dict) and table.get(name) is not None for table in tables):
+            return True
+        return name in self.arrays or any(key.startswith(f"{name}/") for key in self.arrays)
+
+    def take(self, name: str, spec: str) -> Any:
+        """Return the value of an attribute, checked against its specification."""
+        if spec == "":
+            return _number(_table(self.header, "numbers"), name)
+        if spec == "numbers":
+            named = _table(_table(self.header, "numbers"), name)
+            return {key: _number(named, key) for key in named}
+        if spec == "text":
+            return _text(_table(self.header, "texts"), name)
+        if spec == "strings":
+            return list(unpack_strings(name, self.arrays))
+        if spec not in ("estimator", "estimators"):
+            return self._array(name, spec.split())
+        nested = _table(self.header, "estimators").get(name)
         if spec == "estimator":
-            return unpack_estimator(nested, without_prefix(name, arrays), find_class, depth + 1)
+            return self._nested(name, nested)
         if not isinstance(nested, list):
             raise StoreError(f"{name} is {shown(nested)}, want a list of estimators")
-        return [
-            unpack_estimator(inner, without_prefix(f"{name}/{place}", arrays), find_class, depth + 1)
-            for place, inner in enumerate(nested)
-        ]
-    return _take(arrays, name, spec.split(), lengths, estimator._array_dtypes)
+        return [self._nested(f"{name}/{place}", inner) for place, inner in enumerate(nested)]
+
+    def _nested(self, name: str, header: Any) -> Any:
+        return unpack_estimator(header, without_prefix(name, self.arrays), self.find_class, self.depth + 1)
+
+    def _array(self, name: str, axes: list[str]) -> np.ndarray | sp.csr_array:
+        """Return one array; axes with the same name must have the same length."""
+        wanted = tuple(self.lengths.get(axis) for axis in axes)
+        found: np.ndarray | sp.csr_array
+        if f"{name}/indptr" in self.arrays and len(axes) == 2:
+            found = unpack_csr(name, self.arrays, shape=(wanted[0], wanted[1]), dtype=self.dtypes)
+        else:
+            found = take_array(self.arrays, name, dtype=self.dtypes, shape=wanted)
+        self.lengths.update(zip(axes, found.shape, strict=True))
+        return found
 
 
 def check_storable(estimator: Any) -> None:
@@ -220,27 +242,6 @@ def _given_value(value: Any, find_class: FindClass, depth: int = 0) -> Any:
     return value
 
 
-def _is_stored(name: str, header: dict[str, Any], arrays: Arrays) -> bool:
-    tables = (header.get(key) for key in ("numbers", "texts", "estimators"))
-    if any(isinstance(table, dict) and table.get(name) is not None for table in tables):
-        return True
-    return name in arrays or any(key.startswith(f"{name}/") for key in arrays)
-
-
-def _take(
-    arrays: Arrays, name: str, axes: list[str], lengths: dict[str, int], dtypes: tuple[str, ...]
-) -> np.ndarray | sp.csr_array:
-    """Return one array; axes with the same name must have the same length."""
-    wanted = tuple(lengths.get(axis) for axis in axes)
-    found: np.ndarray | sp.csr_array
-    if f"{name}/indptr" in arrays and len(axes) == 2:
-        found = unpack_csr(name, arrays, shape=(wanted[0], wanted[1]), dtype=dtypes)
-    else:
-        found = take_array(arrays, name, dtype=dtypes, shape=wanted)
-    lengths.update(zip(axes, found.shape, strict=True))
-    return found
-
-
 def _table(header: dict[str, Any], key: str) -> dict[str, Any]:
     table = header.get(key)
     if not isinstance(table, dict):
@@ -250,6 +251,8 @@ def _table(header: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _number(numbers: dict[str, Any], name: str) -> float:
     value = numbers.get(name)
+    if name.startswith("n_") and not (type(value) is int and 0 <= value < _INT64):
+        raise StoreError(f"{name} is {shown(value)}, want a whole number of at least 0")
     if isinstance(value, int) and not -_INT64 <= value < _INT64:
         value = float(value)
     if not isinstance(value, int | float) or abs(value) > _MAX_NUMBER:

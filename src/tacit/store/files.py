@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tacit.core import StoreError, TacitError
+from tacit.core import StoreError, TacitError, check_path, checked
 
 try:
     import fcntl
@@ -127,6 +127,7 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 @contextmanager
+@checked
 def changing_model(path: str | os.PathLike[str], *, new: bool = False, wait: float = WAIT_SECONDS) -> Iterator[None]:
     """Lock the folder of a model from load to save; other processes that want to change it wait.
 
@@ -139,7 +140,7 @@ def changing_model(path: str | os.PathLike[str], *, new: bool = False, wait: flo
     wait : float, default=120
         Seconds to wait for another process.
     """
-    folder, own = Path(path), _OWN.__dict__.setdefault("folders", set())
+    folder, own = Path(check_path(path)), _OWN.__dict__.setdefault("folders", set())
     place = os.path.realpath(folder)
     if place in own or not (new or folder.is_dir()):
         yield

@@ -92,7 +92,7 @@ def check_destination(path: str | os.PathLike[str]) -> None:
     Traceback (most recent call last):
     tacit.core.errors.StoreError: folder.py: is a file, want a folder to save a model in
     """
-    folder = Path(path)
+    folder = Path(check_path(path))
     with os_errors(folder, "cannot be written"):
         if _check_place(folder):
             _check_ours(folder)
@@ -295,7 +295,7 @@ def verify_model(path: str | os.PathLike[str]) -> list[CheckedFile]:
     list of CheckedFile
         `model.json` and the arrays.
     """
-    folder = Path(path)
+    folder = Path(check_path(path))
     with os_errors(folder, "cannot be read"):
         header, arrays = open_model(folder)  # reads and checks all of model.json
         with arrays.file:

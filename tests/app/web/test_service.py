@@ -81,7 +81,7 @@ def test_feedback_ranks_again(client):
         (("POST", "/train", {}), 202, None),
         (("POST", "/train", None), 202, None),
         (("GET", "/nowhere", None), 404, "there is no route GET /nowhere, want a route listed in /docs"),
-        (("PUT", "/search", None), 405, "there is no route PUT /search"),
+        (("PUT", "/search", None), 405, "/search does not accept PUT"),
         (("POST", "/rank", {"features": [[1.0]]}), 400, "has no ranker of lists"),
         (("POST", "/judgments", {"query": "q", "document": "nobody", "grade": 1, "judge": "ann"}), 404,
          "no document has the id 'nobody'"),

@@ -11,11 +11,14 @@ from fastapi.testclient import TestClient
 
 from tacit.app.web.service import create_app
 from tacit.app.web.training import train_job
+from tacit.app.web.training.measuring import measure_now
 from tacit.app.web.training.train_job import kept_vectors
 from tacit.app.web.training.trainer import Trainer
 from tacit.app.web.training.verdicts import MEASURES, make_verdict
 from tacit.app.web.workspace import Workspace
+from tacit.core import Judgments
 from tacit.judge import JudgmentStore
+from tacit.metrics import evaluate
 from tacit.search import Searcher, encoders
 
 # The job with a training that takes a minute.
@@ -37,6 +40,42 @@ def judge_all(client, documents, n_queries=12):
             grade = int(document.startswith(topic))
             body = {"query": text, "document": document, "grade": grade, "judge": "ann"}
             assert client.post("/judgments", json=body).status_code == 200
+
+
+def test_a_version_is_measured_without_a_training(client, workspace, documents, store):
+    nothing = client.get("/versions/1/measures").json()
+    assert (nothing["measures"], nothing["reason"]) == ({}, "there are no judgments")
+    judge_all(client, documents)
+    found = client.get("/versions/1/measures").json()
+    assert (found["version"], found["queries"], found["program"], found["reason"]) == ("1", 12, None, None)
+    run = workspace.active.searcher.run(store.queries(), k=1000)
+    grades = {query: {} for query in store.queries().ids}
+    for record in store.current():
+        grades[record.query][record.document] = record.grade
+    expected = evaluate(Judgments.from_dict(grades), run, ["nDCG@10", "AP"]).means()
+    assert found["measures"]["nDCG@10"]["mean"] == pytest.approx(expected["nDCG@10"])
+    assert found["measures"]["AP"]["mean"] == pytest.approx(expected["AP"])
+    assert np.mean([query["value"] for query in found["by_query"]]) == pytest.approx(expected["nDCG@10"])
+    assert client.delete("/documents/soup-11").status_code == 200  # which nobody judged; the result is not kept
+    assert client.get("/versions/1/measures").json()["queries"] == 12
+    for record in store.current():  # every change counts at once
+        if record.grade:
+            store.withdraw(record.text, record.document, record.judge)
+    assert "want at least 2" in client.get("/versions/1/measures").json()["reason"]
+    assert client.get("/versions/7/measures").status_code == 404
+
+
+def test_measures_name_the_program_and_leave_out_versions_that_have_learned(searcher, store, documents):
+    store.record("kitten fur", "cats-1", 3, "llm", kind="program")
+    store.record("onion salt", "soup-1", 3, "llm", kind="program")
+    assert measure_now(searcher, store)["program"] == "llm"
+    store.record("onion salt", "soup-1", 3, "other", kind="program")
+    assert measure_now(searcher, store)["reason"] == "several programs have judged, and no person"
+    store.record("kitten fur", "cats-1", 3, "ann")
+    store.record("onion salt", "soup-1", 3, "ann")
+    assert measure_now(searcher, store)["program"] is None
+    searcher.n_pairs_ = 5
+    assert "has learned from labels" in measure_now(searcher, store)["reason"]
 
 
 def wait_for_end(client, seconds=400):
@@ -102,7 +141,7 @@ def test_a_training_is_cancelled_and_leaves_nothing(client, workspace, documents
     state = wait_for_end(client)
     assert state["state"] == "cancelled"
     assert workspace.versions == ["1"]
-    assert "no training is running" in client.delete("/train").json()["error"]
+    assert "no training run is in progress" in client.delete("/train").json()["error"]
 
 
 @pytest.mark.parametrize("state", ["running", "cancelling"])

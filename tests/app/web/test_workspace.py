@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -155,6 +156,29 @@ def test_the_log_drops_an_unfinished_line_and_reports_a_damaged_one(tmp_path):
         assert log.append([], ["c"]) == log.size()
         assert set(log.since(0).documents) == {"a", "c"}
     log.path.write_bytes(b"x" + whole[1:])
+    with pytest.raises(DataError, match="byte 0 is damaged"):
+        log.since(0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"put": [], "removed": "ab"}',
+        '{"put": [["a", "", 1, {}]], "removed": []}',
+        '{"put": [["a"]], "removed": []}',
+        "[]",
+        "[" * 100000,
+        "{}",
+        "null",
+        '{"put": [["a", "", "", []]], "removed": []}',
+        '{"put": 1, "removed": []}',
+        "x",
+    ],
+    ids=range(10),
+)
+def test_a_line_with_a_right_checksum_that_was_never_written_is_damaged(tmp_path, text):
+    log = DocumentLog(tmp_path / "documents.log")
+    log.path.write_bytes(b"%08x %s\n" % (crc32(text.encode()), text.encode()))
     with pytest.raises(DataError, match="byte 0 is damaged"):
         log.since(0)
 

@@ -77,6 +77,19 @@ def test_tsv_by_pandas_with_line_breaks_in_quotes(tmp_path):
     assert list(read_collection(tmp_path / "turned.tsv").texts) == list(frame["text"])
 
 
+def test_tsv_with_tabs_in_quotes(tmp_path):
+    rows = [
+        ("a", 'tab\there, "quoted"', "x"),
+        ("b", "two\nlines\tand\ttabs", "y"),
+        ("c", '5" disk', "\tz\n"),
+        ("d", "", "w"),
+    ]
+    with (tmp_path / "docs.tsv").open("w", newline="") as file:
+        csv.writer(file, "excel-tab").writerows([("id", "title", "text"), *rows])
+    found = read_collection(tmp_path / "docs.tsv")
+    assert [(document.id, document.title, document.text) for document in found] == rows
+
+
 def test_quotation_marks_in_a_tsv_that_is_not_quoted_are_text(tmp_path):
     path = tmp_path / "docs.tsv"
     path.write_text('id\ttitle\ttext\na\t"Hi\t"he said\nb\ttwo\t5" disk\nc\tx\t"open\n')

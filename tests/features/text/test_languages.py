@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tacit.core import Collection
+from tacit.core import Collection, TacitError
 from tacit.features import find_language, has_stemmer
 from tacit.features.text import languages
 
@@ -58,3 +58,14 @@ def test_japanese_without_sudachi_is_read_as_characters(monkeypatch, caplog):
 def test_stemmers_by_language():
     assert has_stemmer("pt-BR")
     assert not has_stemmer("any")
+
+
+def test_a_full_disk_for_temporary_files_is_named(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    languages._identifier.cache_clear()
+    monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", refuse)
+    with pytest.raises(TacitError, match=r"language cannot be found: .*: No space left .*; name it \(--language\)"):
+        find_language(collection("a dog runs"))
+    languages._identifier.cache_clear()

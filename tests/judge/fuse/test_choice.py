@@ -127,6 +127,8 @@ def test_few_judged_queries_keep_the_default_and_say_how_far_legs_agree(skilled_
     assert five.queries == 5
     assert not five.helps  # fewer than ten queries claim nothing
     assert "leg0, leg1" in five.agreement
+    assert repr(without) == f"FuseReport({without.fusion.title!r}: {without.text})"
+    assert "<td>leg0</td>" in five._repr_html_()
 
 
 def test_the_same_seed_gives_the_same_report(skilled_legs):

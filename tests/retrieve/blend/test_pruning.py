@@ -79,7 +79,7 @@ def weighted(blend, weights):
 def by_all_scores(ranker, rows, k, exclude):
     items, scores = np.empty((rows.shape[0], k), np.int64), np.empty((rows.shape[0], k), np.float32)
     skip = sp.csr_array((rows.shape[0], ranker.n_items_), dtype=bool) if exclude is None else exclude
-    top_k_rows(ranker._scores(rows, skip), skip.indptr, skip.indices, items, scores)
+    top_k_rows(ranker.score_rows(rows, skip), skip.indptr, skip.indices, items, scores)
     return items, scores
 
 

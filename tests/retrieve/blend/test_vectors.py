@@ -231,11 +231,11 @@ def test_items_come_and_go(world, ranker):
     centre, before = old.member("vectors").centre_, old.scores(world["joined"])
     old.add_items(world["items"][200:], vectors=world["vectors"][200:])
     unit = world["vectors"] / np.linalg.norm(world["vectors"], axis=1)[:, None]
-    assert old.member("vectors").item_factors.items == pytest.approx(unit - centre, abs=1e-3)
+    assert old.member("vectors").centred.items == pytest.approx(unit - centre, abs=1e-3)
     old.remove_items(np.arange(200, N_DOCS))
     assert np.array_equal(old.scores(world["joined"]), before)
     old.add_items(world["items"][200:])
-    assert not old.member("vectors").item_factors.items[200:].any()  # as an average item
+    assert not old.member("vectors").centred.items[200:].any()  # as an average item
     with pytest.raises(TacitError, match=f"vectors have 3 dimensions, want {DIM}"):
         old.add_items(world["items"][:2], vectors=np.ones((2, 3)))
     with pytest.raises(TacitError, match="vectors have 1 row, want 2"):

@@ -46,7 +46,7 @@ def test_vectors_that_learned_nothing_get_no_weight(world, monkeypatch):
     def noise(self, rows, skip=None):
         return np.random.default_rng(1).normal(size=(rows.shape[0], N)).astype(np.float32)
 
-    monkeypatch.setattr(CrossRanker, "_scores", noise)
+    monkeypatch.setattr(CrossRanker, "score_rows", noise)
     ranker = CrossMixtureRanker(dim=2, n_concepts=30).fit(queries, items, mates, queries_are_items=False)
     assert ranker.vectors_ is None
     assert ranker.mu_ == 0

@@ -433,7 +433,7 @@ def test_the_tables_are_those_of_the_best_epoch(monkeypatch):
     rows, seen, values = sp.csr_array(random_rows(0)), [], iter([0.1, 0.9, 0.3, 0.9])
 
     def scripted(self, ranker):
-        seen.append((bits_of(ranker), ranker._scores(rows)))
+        seen.append((bits_of(ranker), ranker.score_rows(rows)))
         return {"MAP": np.array([next(values)]), "rank_loss": np.array([0.5])}
 
     def bits_of(ranker):

@@ -105,4 +105,4 @@ def test_new_items_get_both_parts_and_old_scores_keep_their_bits(world):
     vectors, words = ranker.vectors_, ranker.pairs_
     cut = ranker._heaviest(rows)
     expected = vectors.embed_queries(rows) @ vectors.embed_items(rows[:3]).T + (rows @ rows[:3].T).toarray()
-    np.testing.assert_allclose(after[:, N_DOCS:], expected + words._scores(cut)[:, :3], atol=1e-5)
+    np.testing.assert_allclose(after[:, N_DOCS:], expected + words.score_rows(cut)[:, :3], atol=1e-5)

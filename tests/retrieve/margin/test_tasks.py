@@ -19,7 +19,7 @@ class Given:
     def __init__(self, queries, scores):
         self.of = {row.tobytes(): score for row, score in zip(np.asarray(queries), scores, strict=True)}
 
-    def _scores(self, rows):
+    def score_rows(self, rows):
         dense = rows.toarray() if sp.issparse(rows) else rows
         return np.array([self.of[row.tobytes()] for row in dense])
 

@@ -19,7 +19,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit add`."""
     parser.add_argument("model", metavar="MODEL", help="folder of the model; replaced when all documents are added")
-    parser.add_argument("documents", metavar="DOCS", help="collection in a form that `tacit fit` reads")
+    parser.add_argument("documents", metavar="DOCS", help="collection in a format that `tacit fit` reads")
     parser.add_argument(
         "--vectors",
         metavar="F",

@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint",
         metavar="DIR",
-        help="folder for the state of the training; if the process is killed, run the same command again to resume",
+        help="folder that keeps the state of training; if the process is killed, run the same command again to resume",
     )
     add_judges(parser)
     add_assist(parser)

@@ -190,7 +190,7 @@ def _show(advice: Advice, out: TextIO) -> None:
         [str(point["queries"]), f"{point['mean']:.3f}", "{:.3f} to {:.3f}".format(*point["interval"])]
         for point in advice.curve
     ]
-    print_table(["queries", "mean", "95 % interval"], points, out)
+    print_table(["queries", "mean", "95% interval"], points, out)
     out.write(f"\n{advice.text}\n" + (f"{advice.note}\n" if advice.note else ""))
 
 

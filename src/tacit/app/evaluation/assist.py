@@ -182,11 +182,11 @@ def _difference_json(e: AssistedEstimate) -> dict[str, Any]:
 
 def _print(found: AssistedReport, judge: str, out: TextIO) -> None:
     rows = [[e.run, *_cells(e)] for e in found.values]
-    print_table(["run", "measure", "estimate", "95 % interval", "people alone", "weight"], rows, out)
+    print_table(["run", "measure", "estimate", "95% interval", "people alone", "weight"], rows, out)
     if found.differences:
         out.write(f"\nDifferences from {found.differences[0].baseline}:\n\n")
         rows = [[e.run, *_cells(e), f"{e.worth:.0f}"] for e in found.differences]
-        header = ["run", "measure", "difference", "95 % interval", "people alone", "weight", "worth"]
+        header = ["run", "measure", "difference", "95% interval", "people alone", "weight", "worth"]
         print_table(header, rows, out)
     human = f"{plural(found.n_labels, 'judgment')} by people in {plural(found.n_human, 'query')}"
     out.write(f"\nmeans over {plural(found.n_queries, 'query')}, as if people had judged all of them; {human}\n")

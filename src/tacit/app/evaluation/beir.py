@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="judgments to learn from (default train, if present); none for no labels",
     )
     parser.add_argument(
-        "-m", "--measure", action="append", metavar="M", help=f"repeatable (default {' '.join(MEASURES)})"
+        "-m", "--measure", action="append", metavar="M", help=f"measure; repeatable (default {' '.join(MEASURES)})"
     )
     add_language(parser)
     parser.add_argument("--run", metavar="OUT", help="file for the run of the method")

@@ -40,7 +40,7 @@ def show_estimates(judgments: Judgments, paths: list[str], args: argparse.Namesp
         for path, estimates in found.items()
         for name, e in estimates.items()
     ]
-    print_table(["run", "measure", "estimate", "std err", "95 % interval", "judged"], rows, out)
+    print_table(["run", "measure", "estimate", "std err", "95% interval", "judged"], rows, out)
     out.write(f"estimates for {plural(queries, 'query')} from sampled judgments, as if the whole pool were judged\n")
     return 0
 

@@ -19,9 +19,10 @@ from tacit.app.evaluation.estimates import show_estimates
 from tacit.app.evaluation.judgments import say_who_is_left_out
 from tacit.app.options import add_json, add_judges, add_seed
 from tacit.app.tables import print_table
-from tacit.core import UsageError, plural
+from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:
+    from tacit.core import Run
     from tacit.metrics import Comparison, Evaluation
 
 EXAMPLES = """examples:
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--measure",
         action="append",
         metavar="M",
-        help=f"repeatable (default {' '.join(DEFAULT_MEASURES)})",
+        help=f"measure; repeatable (default {' '.join(DEFAULT_MEASURES)})",
     )
     parser.add_argument("--compare", action="append", default=[], metavar="RUN2", help="another run; repeatable")
     parser.add_argument("--all-pairs", action="store_true", help="test every pair of runs, not only against the first")
@@ -82,6 +83,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         return show_estimates(judgments, paths, args, out)
     runs = {path: read_run(path) for path in paths}
     found = {path: evaluate(judgments, run, args.measure or DEFAULT_MEASURES) for path, run in runs.items()}
+    for path, evaluation in found.items():
+        _check_overlap(evaluation, runs[path], args.qrels, path)
     pairs = _compare(found, args) if args.all_pairs or args.json else []
     bounds = find_bounds(judgments, runs, found) if args.bounds else []
     if args.json:
@@ -109,6 +112,13 @@ def _check(args: argparse.Namespace, paths: list[str]) -> None:
                 raise UsageError(f"--{name.replace('_', '-')} and --assist exclude each other; give one of them")
     if args.bounds and len(paths) < 2:
         raise UsageError("--bounds needs two or more runs, whose differences it bounds")
+
+
+def _check_overlap(evaluation: Evaluation, run: Run, qrels: str, path: str) -> None:
+    """Raise if a run has results, and none for a judged query: then one of the two names queries by text."""
+    if evaluation.n_ignored and evaluation.n_missing == len(evaluation.query_ids):
+        named = f"{qrels} names queries such as {evaluation.query_ids[0]!r}, the run such as {run.query_ids[0]!r}"
+        raise DataError(f"none of the {len(evaluation.query_ids)} judged queries is in the run: {named}", path=path)
 
 
 def _show_pairs(pairs: list[Comparison], out: TextIO) -> None:
@@ -166,7 +176,7 @@ def show_measures(evaluation: Evaluation, seed: int, out: TextIO) -> None:
     means, errors, ends = evaluation.means(), evaluation.standard_errors(), evaluation.intervals(seed=seed)
     shown = {m: "-" if math.isnan(error) else f"{error:.4f}" for m, error in errors.items()}
     rows = [[m, f"{means[m]:.4f}", shown[m], f"{ends[m][0]:.4f} - {ends[m][1]:.4f}"] for m in means]
-    print_table(["measure", "mean", "std err", "95 % interval"], rows, out)
+    print_table(["measure", "mean", "std err", "95% interval"], rows, out)
 
 
 def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: TextIO) -> None:
@@ -182,7 +192,7 @@ def show_systems(found: dict[str, Evaluation], args: argparse.Namespace, out: Te
         rows.append([row.system, *shown])
     print_table(["run", *(f"{measure}  " for measure in table.measures)], rows, out)
     out.write(
-        f"\nmean [95 % bootstrap interval]; † differs from {table.baseline}, p < {ALPHA:g} "
+        f"\nmean [95% bootstrap interval]; † differs from {table.baseline}, p < {ALPHA:g} "
         f"({args.test} test, paired, two-sided, Holm)\n"
     )
 

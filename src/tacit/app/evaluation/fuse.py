@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--label-free", action="store_true", help="no QRELS: print the default and how far runs agree")
     parser.add_argument("--to", choices=ENGINES, help="engine that must be able to express the fusion")
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to choose by (default nDCG@10)")
-    parser.add_argument("--model", metavar="MODEL", help="a tacit model as a further leg; needs --queries")
+    parser.add_argument(
+        "--model", metavar="MODEL", help="a tacit model as a further source of results; needs --queries"
+    )
     parser.add_argument("--queries", metavar="Q", help="queries for --model: jsonl or TSV")
     parser.add_argument("--explain", metavar="QUERY", help="with --apply: contribution of each run to the top ten")
     parser.add_argument(

@@ -1,6 +1,6 @@
 """`tacit gate`: check in continuous integration that a new run is not worse than the old one
 
-Pass: the 95 % interval is above minus the margin. Worse: it is below. Otherwise the verdict is "cannot tell", with
+Pass: the 95% interval is above minus the margin. Worse: it is below. Otherwise the verdict is "cannot tell", with
 the number of judged queries needed.
 """
 
@@ -25,8 +25,8 @@ EXAMPLES = """examples:
   tacit gate qrels.txt main.run branch.run --junit gate.xml --markdown comment.md
   tacit gate my.judgments main.run branch.run --sequential --json
 
-exit codes: 0 pass (a loss of more than the margin is ruled out), 3 worse (by more than the margin),
-4 cannot tell (0 unless --strict)"""
+exit codes: 0 pass (a loss of more than the margin is ruled out) or, without --strict, cannot tell;
+3 worse (by more than the margin); 4 with --strict: cannot tell"""
 
 MARKS = {"pass": "✅", "worse": "❌", "cannot tell": "⚠️"}
 
@@ -94,7 +94,7 @@ def summary(found: Gate) -> str:
     """Return one line with reason, difference, interval, and number of queries."""
     low, high = found.interval
     return (
-        f"{found.reason}. {found.measure} {found.difference:+.4f}, 95 % interval {low:+.4f} to {high:+.4f}, "
+        f"{found.reason}. {found.measure} {found.difference:+.4f}, 95% interval {low:+.4f} to {high:+.4f}, "
         f"{found.queries} judged queries"
     )
 
@@ -150,7 +150,7 @@ def to_markdown(found: Gate) -> str:
         "",
         f"{found.reason[0].upper()}{found.reason[1:]}.",
         "",
-        "| measure | base | new | difference | 95 % interval | judged queries |",
+        "| measure | base | new | difference | 95% interval | judged queries |",
         "| --- | --- | --- | --- | --- | --- |",
         f"| {found.measure} | {found.means[0]:.4f} | {found.means[1]:.4f} | {found.difference:+.4f} "
         f"| {low:+.4f} to {high:+.4f} | {found.queries} |",

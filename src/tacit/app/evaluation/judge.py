@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tacit.app.options import add_json, add_threads, whole_number
-from tacit.core import DataError, TacitError, UsageError, plural
+from tacit.core import DataError, TacitError, UsageError, check_path, plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Run
@@ -113,7 +113,7 @@ def _guidelines(path: str | None) -> str:
     if path is None:
         return ""
     try:
-        return Path(path).read_text("utf-8")
+        return Path(check_path(path, "--prompt")).read_text("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} is not UTF-8", path=path) from None
 

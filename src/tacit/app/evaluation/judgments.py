@@ -60,7 +60,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", choices=FORMS, default="qrels", help="form (default qrels); csv keeps every record")
+    parser.add_argument("--to", choices=FORMS, default="qrels", help="format (default qrels); csv keeps every record")
     add_judges(parser)
     parser.add_argument("--lists", metavar="FILE", help="with --to letor: write these lists, graded; -1 is unjudged")
     parser.add_argument("--queries", metavar="FILE", help="write the texts of the queries here (jsonl)")

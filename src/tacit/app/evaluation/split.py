@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit split`."""
     parser.add_argument("input", help="queries (with --qrels), links, or feature lists (LETOR)")
     parser.add_argument("--out", required=True, metavar="DIR", help="new or empty folder for the parts")
-    parser.add_argument("--qrels", metavar="F", help="judgments of the queries: TREC or BEIR form")
+    parser.add_argument("--qrels", metavar="F", help="judgments of the queries: TREC or BEIR format")
     parser.add_argument("--test", type=float, default=0.2, metavar="SHARE", help="share of test queries (default 0.2)")
     parser.add_argument("--folds", type=whole_number(2), metavar="N", help="lists: write folds.json with N folds")
     parser.add_argument("--group", metavar="FIELD", help="field of the queries with their group, kept in one part")

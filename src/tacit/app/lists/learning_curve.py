@@ -173,7 +173,7 @@ def _show(points: list[CurvePoint], tests: list[dict[str, Any]], measure: str, o
          f"{p.low:.4f} - {p.high:.4f}"]
         for p in points
     ]  # fmt: skip
-    print_table(["method", "share", "queries", "documents", measure, "95 % interval"], rows, out)
+    print_table(["method", "share", "queries", "documents", measure, "95% interval"], rows, out)
     if any(point.n_failed for point in points):
         sys.stderr.write(f"{sum(p.n_failed for p in points)} samples have no list with two grades: left out\n")
     if tests:
@@ -201,7 +201,7 @@ def _write(points: list[CurvePoint], found: dict[str, Any], args: argparse.Names
         x = [p.n_documents if args.by == "documents" else p.n_queries for p in chosen]
         (line,) = axes.plot(x, [p.mean for p in chosen], marker="o", markersize=3, label=method)
         axes.fill_between(x, [p.low for p in chosen], [p.high for p in chosen], alpha=0.15, color=line.get_color())
-    axes.set(xscale="log", xlabel=f"labelled {args.by} in training", ylabel=f"{args.measure}, 95 % interval")
+    axes.set(xscale="log", xlabel=f"labelled {args.by} in training", ylabel=f"{args.measure}, 95% interval")
     axes.legend()
     save(figure, args.out / "learning-curve.png")
     sys.stderr.write(f"curve written to {args.out}\n")

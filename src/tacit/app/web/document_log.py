@@ -124,12 +124,13 @@ class DocumentLog:
             file.seek(position)
             for line in file:
                 body = _checked(line)
-                if body is None and file.read(1):
-                    raise DataError(f"the line at byte {position} is damaged; want it restored", path=self.path)
-                if body is None:
+                if body is None and not file.read(1):
                     return
+                change = None if body is None else _parsed(body)
+                if change is None:
+                    raise DataError(f"the line at byte {position} is damaged; want it restored", path=self.path)
                 position += len(line)
-                yield json.loads(body), position
+                yield change, position
 
     def _ends_a_line(self, position: int) -> bool:
         """Return whether a position can have been returned by `append`."""
@@ -205,6 +206,22 @@ def _checked(line: bytes) -> bytes | None:
     """Return the JSON of a line; None if the line is not as it was written."""
     body = line[9:-1]
     return body if line.endswith(b"\n") and line[:9] == b"%08x " % crc32(body) else None
+
+
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    """Return the change in the JSON of a line; None if `append` would not write it."""
+    try:
+        change = json.loads(body)
+        good = change.keys() == {"put", "removed"} and all(isinstance(part, list) for part in change.values())
+        good = good and all(isinstance(name, str) for name in change["removed"]) and all(map(_is_entry, change["put"]))
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return None
+    return change if good else None
+
+
+def _is_entry(value: Any) -> bool:
+    *texts, fields = value
+    return len(texts) == 3 and all(isinstance(text, str) for text in texts) and isinstance(fields, dict)
 
 
 def _read_all(file: int, start: int, end: int) -> bytes:

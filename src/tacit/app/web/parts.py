@@ -11,6 +11,7 @@ from tacit.app.web.batches import Batches
 from tacit.app.web.counters import Counters
 from tacit.app.web.offers import Offers
 from tacit.app.web.tickets import Tickets
+from tacit.app.web.training.measuring import Measuring
 from tacit.app.web.training.trainer import Trainer
 from tacit.app.web.workspace import Workspace
 from tacit.judge import JudgmentStore
@@ -25,6 +26,7 @@ class Parts:
     tickets: Tickets
     offers: Offers
     trainer: Trainer
+    measuring: Measuring
     counters: Counters
     ranker: Any = None
 
@@ -32,7 +34,8 @@ class Parts:
     def of(cls, workspace: Workspace, searches: Batches, ranker: Any = None) -> Parts:
         """Make all parts of a service for a workspace."""
         tickets = Tickets.beside(workspace.store.path, read_only=bool(workspace.read_only))
-        return cls(workspace, searches, tickets, Offers(workspace, tickets), Trainer(workspace), Counters(), ranker)
+        offers, trainer = Offers(workspace, tickets), Trainer(workspace)
+        return cls(workspace, searches, tickets, offers, trainer, Measuring(), Counters(), ranker)
 
     @property
     def store(self) -> JudgmentStore:

@@ -70,6 +70,7 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     ranker: Any = None,
     read_only: bool = False,
+    about: str = "",
 ) -> int:
     """Serve until interrupted."""
     _allow_many_connections()
@@ -78,7 +79,7 @@ def serve(
     with (
         JudgmentStore(store) as judgments,
         _switching_often(),
-        closing(Workspace(model, searcher, judgments, read_only=read_only)) as workspace,
+        closing(Workspace(model, searcher, judgments, read_only=read_only, about=about)) as workspace,
     ):
         names = host_names(host, port, allowed_hosts)
         app = create_app(workspace, hosts=names, token=token, ranker=ranker)

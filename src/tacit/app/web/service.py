@@ -123,7 +123,9 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def no_such_route(request: Request, error: HTTPException) -> Response:
         reason = f"there is no route {request.method} {request.url.path}, want a route listed in /docs"
-        if error.status_code not in (404, 405):
+        if error.status_code == 405:
+            reason = f"{request.url.path} does not accept {request.method}, want a method listed in /docs"
+        elif error.status_code != 404:
             reason = error.detail
         return JSONResponse({"error": reason}, error.status_code, error.headers)
 

@@ -23,6 +23,7 @@ from tacit.data.pydocs.corpus import pydocs_versions
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 
+ABOUT = "A tour on the documentation of numpy, scipy and scikit-learn"
 JUDGE, KIND = "see-also", "program"
 METHOD = "bm25"  # fast to fit, and the baseline of trained versions
 N_JUDGED = 40  # queries with judgments

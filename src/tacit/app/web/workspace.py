@@ -97,6 +97,8 @@ class Workspace:
         The judgment store.
     read_only : bool, default=False
         Refuse all changes.
+    about : str, default=""
+        What is served, for people who open the page.
 
     Attributes
     ----------
@@ -105,9 +107,16 @@ class Workspace:
     """
 
     def __init__(
-        self, model: Path | None, searcher: Searcher, store: JudgmentStore, *, read_only: bool = False
+        self,
+        model: Path | None,
+        searcher: Searcher,
+        store: JudgmentStore,
+        *,
+        read_only: bool = False,
+        about: str = "",
     ) -> None:
         self.model, self.store = model and model.resolve(), store  # one workspace, regardless of links
+        self.about = about
         self._changing, self._encode = threading.RLock(), searcher.encode
         self._guidelines = ""
         self._held, self._looked = ExitStack(), time.monotonic()
@@ -195,6 +204,11 @@ class Workspace:
     def folder(self) -> Path | None:
         """Folder of the versions and the log of documents."""
         return None if self.model is None else self.model.with_name(self.model.name + ".versions")
+
+    def check_version(self, name: str) -> None:
+        """Raise if there is no version with that name."""
+        if name not in self.versions:
+            raise UnknownVersionError(f"there is no version {name!r}, want one of {', '.join(self.versions)}")
 
     def find(self, name: str | None = None) -> Version:
         """Return the version with that name, or the live one, with all documents of the workspace."""

@@ -3,8 +3,9 @@
 A CSV file has a header. The delimiter is whichever of comma, semicolon, tab and bar splits the header into the most
 columns. The first line of a TSV file is a header if it contains only names of columns, or more than three columns of
 which one has a known name. Cells below a header may be quoted as in CSV; other quotes and backslashes are text. A row
-with too few cells, the last of which begins with a quotation mark, continues on the next lines. With semicolons,
-numbers may have a decimal comma. Without a header a line is `id<TAB>text` or `id<TAB>title<TAB>text`, without quoting.
+with too few cells, the last of which begins with a quotation mark, continues on the next lines; in a row with too many,
+tabs between quotes are text. With semicolons, numbers may have a decimal comma. Without a header a line is
+`id<TAB>text` or `id<TAB>title<TAB>text`, without quoting.
 """
 
 from __future__ import annotations
@@ -168,20 +169,39 @@ def _tsv_rows(lines: Iterator[tuple[int, str]], width: int, source: Source) -> I
             following = next(lines, None)
             if following is not None and following[1].count("\t") != width - 1:
                 cells, following = _joined(cells, chain([following], lines), source, number), None
-        elif len(cells) < width and _is_open(cells[-1]):
-            cells = _joined(cells, lines, source, number)
+        elif len(cells) != width and '"' in line:
+            cells = _merged(cells)
+            if len(cells) <= width and _is_open(cells[-1]):
+                cells = _joined(cells, lines, source, number)
         yield number, [_unquoted(cell) for cell in cells] if '"' in line else cells
+
+
+def _merged(cells: Iterable[str]) -> list[str]:
+    """Return cells that were split at all tabs with the parts of a quoted cell together.
+
+    >>> _merged(["1", '"a', 'b"', "c"])
+    ['1', '"a\\tb"', 'c']
+    """
+    merged: list[str] = []
+    for cell in cells:
+        if merged and _is_open(merged[-1]):
+            merged[-1] += f"\t{cell}"
+        else:
+            merged.append(cell)
+    return merged
 
 
 def _joined(cells: list[str], lines: Iterable[tuple[int, str]], source: Source, number: int) -> list[str]:
     """Return the cells of a row with an open last cell, continued on the next lines."""
     size = 0
     for _, line in lines:
-        whole, *more = f"{cells[-1]}\n{line}".split("\t")
+        place = len(cells) - 1
+        whole, *more = line.split("\t")
+        cells = _merged([*cells[:-1], f"{cells[-1]}\n{whole}", *more])
         size += len(line)
-        if (more and _is_open(whole)) or size > max_line_bytes():
+        is_closed = not _is_open(cells[place])
+        if (is_closed and not cells[place].endswith('"')) or size > max_line_bytes():
             break
-        cells = [*cells[:-1], whole, *more]
         if not _is_open(cells[-1]):
             return cells
     raise source.problem("a quotation mark opens a cell and is never closed", number)

@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.core import DataError, check_path
+from tacit.core import DataError, check_path, checked
 from tacit.data.compression import COMPRESSIONS
 from tacit.data.files import FilePath, split_suffix
 from tacit.data.formats.registry import SUFFIXES
@@ -22,6 +22,7 @@ from tacit.data.formats.registry import SUFFIXES
 _DESCRIPTIONS = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "metadata.json"}
 
 
+@checked
 def find_file(path: FilePath, names: tuple[str, ...]) -> FilePath:
     """Return the file itself, or the only file of a folder with one of these names, plain or compressed."""
     if check_path(path) == "-" or not os.path.isdir(path):

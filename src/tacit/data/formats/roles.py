@@ -29,6 +29,9 @@ CLICK_NAMES = {
     "query": ("query", "query_text", "q", "search_term", "search_query", "query_id", "qid"),
     "document": JUDGMENT_NAMES["document"],
     "count": ("count", "clicks", "n_clicks", "n", "times", "weight"),
+    "clicked": ("clicked", "click", "is_click", "is_clicked"),
+    "session": ("session", "session_id", "search_id", "impression_id"),
+    "position": ("position", "rank", "pos"),
 }
 _KNOWN = {
     *("id", "_id", *_IDS, *_TITLES, *_TEXTS, *_QUERY_IDS, *_QUERY_TEXTS),

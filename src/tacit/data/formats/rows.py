@@ -77,7 +77,7 @@ def collect_rows(
 ) -> Collection:
     """Return the collection of rows, with ids checked."""
     line_of, titles, texts = dict[str, int](), list[str](), TextWriter()
-    kept = [list[Any]() for _ in wanted.extras or ()]
+    named: dict[str, Any] = {label: [] for label in wanted.extras or ()}
     others = _Fields({*used}) if wanted.extras is None else None
     for row in rows:
         problem = id_problem(row.id)
@@ -87,16 +87,15 @@ def collect_rows(
             raise DataError(f"id {problem}", path=place, line=row.line)
         if others is not None:
             others.add(len(titles), row.fields)
-        for label, column in zip(wanted.extras or (), kept, strict=True):
+        for label, column in named.items():
             column.append(row.fields.get(label))
         titles.append(row.title)
         texts.append(row.text)
     if not titles:
         raise DataError(f"has no {wanted.what}", path=place)
-    for label, column in zip(wanted.extras or (), kept, strict=True):
+    for label, column in named.items():
         if all(value is None for value in column):
             raise DataError(f"none of the {len(titles)} {wanted.what} has a field {label!r}", path=place)
-    named: dict[str, Sequence[Any]] = dict(zip(wanted.extras or (), kept, strict=True))
     if others is not None:
         named |= others.columns(len(titles), written, place)
     return Collection(list(line_of), titles, texts.finish(), named, name)

@@ -51,6 +51,6 @@ def _few_pairs(rows: Sequence[Row], path: Path) -> None:
         shares, means = [100 * row.setting["share"] for row in points], [row.metrics["MAP"] for row in points]
         errors = [1.96 * row.standard_errors["MAP"] for row in points]
         axes.errorbar(shares, means, yerr=errors, marker="o", capsize=3, label=system)
-    axes.set(xscale="log", xlabel="Japanese-English pairs, % of all", ylabel="MAP with 95 % interval")
+    axes.set(xscale="log", xlabel="Japanese-English pairs, % of all", ylabel="MAP with 95% interval")
     axes.legend()
     save(figure, path)

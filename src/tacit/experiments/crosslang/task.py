@@ -114,7 +114,7 @@ def count_japanese(documents: Collection, words: int | None) -> tuple[TextVector
 
 
 def split_mates(corpus: CrossCorpus, seed: int) -> CrossSplit:
-    """Split mates: 30 % are test, 5 % of the others validation, the rest training."""
+    """Split mates: 30% are test, 5% of the others validation, the rest training."""
     order = np.random.default_rng(seed).permutation(corpus.mates)
     n_test = max(1, round(TEST_SHARE * len(order)))
     n_held = max(1, round(VALIDATION_SHARE * (len(order) - n_test)))

@@ -35,7 +35,7 @@ def _draw_core(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]], path:
         axes.errorbar(x, means, errors, marker="o", label=f"{what}: {one} - {other}")
     axes.axhline(0, color="#999999", linewidth=0.8)
     axes.set_xticks(range(len(places)), [str(least) if least else "all" for least in places])
-    axes.set(xlabel="items ranked: those with at least so many training links", ylabel="MAP, with 95 % interval")
+    axes.set(xlabel="items ranked: those with at least so many training links", ylabel="MAP, with 95% interval")
     axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0))
     save(figure, path)
 
@@ -81,7 +81,7 @@ def _draw_corpus(rows: Sequence[Row], path: Path) -> None:
         mine = sorted((row for row in usual if row.name == system), key=lambda row: row.setting["known"])
         known, means = [row.setting["known"] for row in mine], [row.metrics["MAP"] for row in mine]
         left.errorbar(known, means, [1.96 * row.standard_errors["MAP"] for row in mine], marker="o", label=system)
-    left.set(xscale="log", xlabel="known links for each document", ylabel="MAP with 95 % interval")
+    left.set(xscale="log", xlabel="known links for each document", ylabel="MAP with 95% interval")
     for row in (row for row in rows if row.setting["share"] == 1 and row.epochs and row.setting.get("gamma") is None):
         if row.setting.get("dim") == first_dim:
             right.plot([e["epoch"] for e in row.epochs], [e["MAP"] for e in row.epochs], label=row.name)

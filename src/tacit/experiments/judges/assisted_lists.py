@@ -44,7 +44,7 @@ def train_with_judges(request: Request) -> Report:
         for n in SIZES
         for line in against_baseline([r for r in merged if r.setting["human_queries"] == n], "people", [METRIC])
     ]
-    header = ["human queries", "metric", "system", "gain over people", "95 % interval", "p", "Holm-corrected p"]
+    header = ["human queries", "metric", "system", "gain over people", "95% interval", "p", "Holm-corrected p"]
     notes = [
         f"WTR: {sum(len(test) for _, test, _ in parts)} test queries in {len(parts)} folds; {n_seeds} seeds choose the "
         "training queries that people judged; values averaged over seeds query by query; ranker standing",

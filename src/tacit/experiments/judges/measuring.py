@@ -1,7 +1,7 @@
 """How well people's grades of a few queries and a program's grades of all measure the difference of two runs.
 
 A random subset of the queries is assumed to be judged by people. The target is the difference of two runs in the mean
-over all queries by people's grades. Three 95 % intervals are compared over all pairs of runs and many subsets: people
+over all queries by people's grades. Three 95% intervals are compared over all pairs of runs and many subsets: people
 alone, people and program (`metrics.assistance`), and the program alone (the t interval of its differences over all
 queries), which treats its grades as the truth.
 """

@@ -59,7 +59,7 @@ def _few_links(report: Report, path: Path) -> None:
     for base in (usual[name] for name in BASELINES if name in usual):
         axes.axhline(base.metrics["MAP"], color="#999999", linewidth=1)
         axes.annotate(base.system, (min(row.setting["share"] for row in shared), base.metrics["MAP"]), va="bottom")
-    axes.set(xscale="log", xlabel="share of the training links", ylabel="MAP with 95 % interval")
+    axes.set(xscale="log", xlabel="share of the training links", ylabel="MAP with 95% interval")
     axes.legend()
     save(figure, path)
 
@@ -71,7 +71,7 @@ def _bars(report: Report, rows: Sequence[Row], path: Path) -> None:
     errors = [1.96 * row.standard_errors["MAP"] for row in rows]
     axes.barh(labels, means, xerr=errors, color="#4c78a8", ecolor="#222222", capsize=3)
     axes.invert_yaxis()
-    axes.set_xlabel("MAP with 95 % interval")
+    axes.set_xlabel("MAP with 95% interval")
     axes.set_title(f"{report.experiment} on {report.corpus}")
     save(figure, path)
 

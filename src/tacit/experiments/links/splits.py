@@ -1,10 +1,10 @@
 """Splits of linked documents into training, validation and test, by the protocol that all systems share.
 
-`queries`: 30 % of the documents are unseen queries; none of their out-links is in training.
-`links`: 30 % of the links, drawn at random, are test links.
-`documents`: 30 % of the documents are test documents; no link of one is in training, and test queries and their
+`queries`: 30% of the documents are unseen queries; none of their out-links is in training.
+`links`: 30% of the links, drawn at random, are test links.
+`documents`: 30% of the documents are test documents; no link of one is in training, and test queries and their
 candidates are test documents only.
-5 % of training (by queries, or by links) is validation. The seed determines the split.
+5% of training (by queries, or by links) is validation. The seed determines the split.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def read_linked_corpus(place: Path, words: int | None = 30_000) -> LinkedCorpus:
     if files:
         links = read_links(files[0], documents)
     if links is None:
-        raise DataError("there are no links.tsv, want links between the documents", path=place)
+        raise DataError("there is no links.tsv, want links between the documents", path=place)
     if name == "foldoc":
         # It is a note of origin in many entries, not a reference.
         jargon = [row for row, title in enumerate(documents.titles) if title == "Jargon File"]

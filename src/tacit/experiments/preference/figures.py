@@ -31,7 +31,7 @@ def preference_figures(report: Report, n_pairs: Mapping[float, float]) -> dict[s
 
 
 def _curves(rows: Sequence[Row], n_pairs: Mapping[float, float], metric: str, path: Path) -> None:
-    """Draw the mean over queries and seeds with a 95 % interval over queries; semi-supervised rankers are solid."""
+    """Draw the mean over queries and seeds with a 95% interval over queries; semi-supervised rankers are solid."""
     figure, axes = new_figure(9, 5)
     shift = 1.0
     for number, system in enumerate(shown_systems(rows, metric, keep=("linear", "upper-bound"))):
@@ -61,7 +61,7 @@ def gain_figure(gains: Sequence[Gain], corpus: str, metric: str) -> dict[str, Dr
 
 
 def _gains(gains: Sequence[Gain], corpus: str, metric: str, path: Path) -> None:
-    """One point for each kind and number of neighbours, with the 95 % interval of its gain."""
+    """One point for each kind and number of neighbours, with the 95% interval of its gain."""
     figure, axes = new_figure(6, 3.6)
     for number, by in enumerate(dict.fromkeys(gain.by for gain in gains)):
         mine = [gain for gain in gains if gain.by == by]

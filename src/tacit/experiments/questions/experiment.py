@@ -222,7 +222,7 @@ def _gains(report: Report) -> list[Section]:
             for line in against_baseline(group, baseline, group[0].values, report.test)
         ]
         title = f"Each system against {baseline} (paired t-test, Holm-corrected within a metric and number)"
-        header = ["seed", "queries", "metric", "system", "gain", "95 % interval", "p", "Holm-corrected p"]
+        header = ["seed", "queries", "metric", "system", "gain", "95% interval", "p", "Holm-corrected p"]
         sections += [Section(title, header, lines)] if lines else []
     return sections
 
@@ -240,7 +240,7 @@ def _labels(report: Report) -> list[Section]:
             for line in against_baseline(pair, "no labels", row.values, report.test)
         ]
     title = "What judged queries add to the same system without them (paired t-test)"
-    header = ["seed", "queries", "metric", "system", "gain", "95 % interval", "p"]
+    header = ["seed", "queries", "metric", "system", "gain", "95% interval", "p"]
     return [Section(title, header, lines)] if lines else []
 
 
@@ -260,7 +260,7 @@ def _languages(parts: Mapping[str, QuestionTask], request: Request) -> Section:
         corrected = holm(float(line[-1]) for line in of_metric)
         rows += [[*line[:-1], f"{p:.3g}"] for line, p in zip(of_metric, corrected, strict=True)]
     title = f"{BLEND} against {BASELINE} without judged queries, by language (paired t-test)"
-    header = ["metric", "language", "read as", BASELINE, BLEND, "gain", "95 % interval", "p", "p, Holm over languages"]
+    header = ["metric", "language", "read as", BASELINE, BLEND, "gain", "95% interval", "p", "p, Holm over languages"]
     return Section(title, header, rows)
 
 
@@ -288,7 +288,7 @@ def _draw(report: Report, path: Path) -> None:
         numbers, means = [row.setting["queries"] for row in rows], [row.metrics["AP"] for row in rows]
         errors = [1.96 * row.standard_errors["AP"] for row in rows]
         axes.errorbar(numbers, means, yerr=errors, marker="o", capsize=3, label=system)
-    axes.set(xscale="symlog", xlabel="judged queries", ylabel="AP with 95 % interval", title=report.corpus)
+    axes.set(xscale="symlog", xlabel="judged queries", ylabel="AP with 95% interval", title=report.corpus)
     axes.legend()
     save(figure, path)
 

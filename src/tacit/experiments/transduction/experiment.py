@@ -1,7 +1,7 @@
 """Experiment `transduction`: a ranker trained for every test list against rankers trained once (TRANS).
 
-Tables 2 and 3 on the available LETOR sets, with the five given folds; `full` adds figure 5 (the first 40, 60 and 80 %
-of the training queries). Selected features (table 4) are from the test lists that FG improves by more than 20 %;
+Tables 2 and 3 on the available LETOR sets, with the five given folds; `full` adds figure 5 (the first 40, 60 and 80%
+of the training queries). Selected features (table 4) are from the test lists that FG improves by more than 20%;
 statistics of the importance weights (table 5, figures 3 and 6) are from the test lists of the first fold.
 
     -printed             with `as_printed`, the paper's recipe: kernels of raw features, whose degree, width, time of
@@ -172,7 +172,7 @@ def _baseline_tests(report: Report) -> list[Section]:
             lines = against_baseline(rows, baseline, TESTED, report.test)
             if lines:
                 title = f"Each system against {baseline}, scale {scale}, rounds {rounds} (paired t-test)"
-                header = ["metric", "system", "gain", "95 % interval", "p", "Holm-corrected p"]
+                header = ["metric", "system", "gain", "95% interval", "p", "Holm-corrected p"]
                 sections.append(Section(title, header, lines))
     return sections
 

@@ -69,7 +69,7 @@ def run(request: Request) -> Report:
 
 
 def _like_raw(rows: Sequence[Row]) -> Section:
-    """Return how often a system finds the same digit as raw pixels: an embedding without effect has 100 %."""
+    """Return how often a system finds the same digit as raw pixels: an embedding without effect has 100%."""
     named = ("split", "seed", "dim")
     lines = [
         [row.system, *(str(row.setting.get(name, "")) for name in named), f"{row.metrics['same_as_raw']:.1%}"]

@@ -12,11 +12,12 @@ import logging
 from collections import Counter
 from functools import lru_cache
 from importlib.util import find_spec
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
 
-from tacit.core import Collection, checked
+from tacit.core import Collection, TacitError, checked
 from tacit.features.text.tokenizers import SEGMENTERS
 
 logger = logging.getLogger("tacit")
@@ -73,4 +74,8 @@ def find_language(texts: Collection, language: str = "auto") -> str:
 def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes half a second and 100 MB
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:  # it unpacks its model to a temporary file
+        problem = f"the language cannot be found: {gettempdir()}: {error.strerror}; name it (--language)"
+        raise TacitError(problem) from error

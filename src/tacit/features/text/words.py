@@ -199,5 +199,8 @@ def title_keys(titles: Iterable[str]) -> np.ndarray:
     ([True, True, False, False], 0)
     """
     folded = (" ".join(fold(title).split()) for title in titles)
-    digests = (hashlib.blake2b(title.encode(), digest_size=6).digest() if title else b"" for title in folded)
+    digests = (
+        hashlib.blake2b(title.encode(errors="surrogatepass"), digest_size=6).digest() if title else b""
+        for title in folded
+    )
     return np.fromiter((int.from_bytes(digest, "little") for digest in digests), np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core import Collection, Judgments, Links, Lists, TacitError, UsageError, check_number
-from tacit.data import ClickLog, as_collection, as_judgments, read_click_log
+from tacit.data import ClickLog, as_click_log, as_collection, as_judgments
 from tacit.features import find_language, has_stemmer
 from tacit.judge.advise.advice import Advice, Roles, make_advice
 from tacit.judge.advise.assisted import assisted_candidate
@@ -82,9 +81,10 @@ def advise(
         by id.
     links : Links or None, default=None
         Links between documents, used to train further candidates.
-    clicks : ClickLog, path or None, default=None
-        Clicks, as `read_click_log` returns them. With judgments, they are training data, and their gain is measured on
-        judged queries. Without judgments, clicks on held-out queries are the measure (see `judge.advise.clicks`).
+    clicks : ClickLog, path, frame, list of dict or None, default=None
+        Clicks, in a form that `read_click_log` reads or returns. With judgments, they are training data, and their gain
+        is measured on judged queries. Without judgments, clicks on held-out queries are the measure (see
+        `judge.advise.clicks`).
     program : Judgments, dict of dicts, frame, path or None, default=None
         A program's grades, in addition to people's `qrels`. They are used as far as people confirm them, and their gain
         is measured by people's grades.
@@ -126,7 +126,7 @@ def advise(
     data, queries, qrels = _as_core(data, queries, qrels)
     log = None
     if clicks is not None:
-        log = with_texts(read_click_log(clicks) if isinstance(clicks, str | os.PathLike) else clicks, queries)
+        log = with_texts(as_click_log(clicks), queries)
     options |= {"links": links, "language": find_language(data, language)}
     options |= {"encoder": None if encoder is None else as_encoder(encoder)}
     if encoder is not None and program is not None:
@@ -311,28 +311,36 @@ def fit_recommended(
 ) -> Searcher:
     """Fit the recommended system on all data; the arguments are the same as for `advise`."""
     documents, queries, qrels = _as_core(documents, queries, qrels)
-    if advice.system in NO_MODEL:
-        raise TacitError(f"the advice is {NO_MODEL[advice.system]}, which is not a model: nothing to fit")
-    method, *parts = (ENCODED if advice.system == ENCODER else advice.system).split("+")
     language = find_language(documents, language)
-    params |= {"residual": False} if "weights" in parts else {}
-    params |= {"vectors": ALONE} if advice.system == ENCODER else {}
-    params |= {"encoder": encoder} if ENCODER in parts else {}
-    if ENCODER in parts and encoder is None:
-        raise TacitError(f"{advice.system} needs an encoder, and none is given")
-    searcher = Searcher(method, stem=has_stemmer(language), language=language, **params)
+    searcher = _unfitted(advice.system, encoder, stem=has_stemmer(language), language=language, **params)
     if advice.system == ASSISTED and program is not None and queries is not None and qrels is not None:
         task = CollectionTask.of(documents, queries, qrels, [advice.measure])
-        like = CollectionCandidate(LEARNED, task, method, learns=True)
+        like = CollectionCandidate(LEARNED, task, BLEND, learns=True)
         both = assisted_candidate(ASSISTED, like, queries, as_judgments(program))
         return searcher.fit(documents, **both.sources(np.arange(len(task.queries)), set()))
-    sources: dict[str, dict[str, Any]] = {"labels": {"queries": queries, "qrels": qrels}}
-    sources["weights"] = sources["labels"]
+    labels = {"queries": queries, "qrels": qrels}
+    sources: dict[str, dict[str, Any]] = {"labels": labels, "weights": labels}
     if clicks is not None:
         sources["clicks"] = {"clicks": with_texts(clicks, queries).pairs(documents, skip_unknown=True)}
     if links is not None:
         sources["links"] = {"links": links}
-    source = next((part for part in parts if part != ENCODER), None)
+    source = next((part for part in advice.system.split("+")[1:] if part != ENCODER), None)
     if source is not None and source not in sources:
         raise TacitError(f"{advice.system} learns from {source}, and none are given")
     return searcher.fit(documents, **sources.get(source or "", {}))
+
+
+def _unfitted(system: str, encoder: Any, **params: Any) -> Searcher:
+    """Return the searcher of a recommended system: its name is a method and what it learns from, joined by +."""
+    if system in NO_MODEL:
+        raise TacitError(f"the advice is {NO_MODEL[system]}, which is not a model: nothing to fit")
+    method, *parts = (ENCODED if system == ENCODER else system).split("+")
+    if "weights" in parts:
+        params["residual"] = False
+    if system == ENCODER:
+        params["vectors"] = ALONE
+    if ENCODER in parts:
+        if encoder is None:
+            raise TacitError(f"{system} needs an encoder, and none is given")
+        params["encoder"] = encoder
+    return Searcher(method, **params)

@@ -25,27 +25,33 @@ def to_html(
     advice: Advice, title: str = "tacit advise", tables: Sequence[tuple[str, list[str], list[list[str]]]] = ()
 ) -> str:
     """Return the page as HTML; `tables` are further tables, each with heading, header and rows."""
-    further = "".join(f"<h2>{escape(name)}</h2>\n{_table(header, rows)}\n" for name, header, rows in tables)
+    further = "".join(f"<h2>{escape(name)}</h2>\n{table(header, rows)}\n" for name, header, rows in tables)
+    body = f"""<h2>Systems</h2>
+{table(*table_rows(advice))}
+<p>{advice.queries} queries, each ranked by systems that were not trained on its judgments or clicks. Gains are
+over {escape(advice.baseline)}, with 95% intervals; p is two-sided and corrected over the systems (Holm).
+{escape(advice.note)}</p>
+<h2>How many queries to learn from?</h2>
+{plot_curve(advice.curve, advice.measure)}
+{further}"""
+    return page(title, advice.text, body)
+
+
+def page(title: str, verdict: str, body: str) -> str:
+    """Return an HTML page of its own: a title, the verdict as text, and a body in HTML."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title><style>{STYLE}</style></head><body>
 <h1>{escape(title)}</h1>
-<p class="verdict">{escape(advice.text)}</p>
-<h2>Systems</h2>
-{_table(*table_rows(advice))}
-<p>{advice.queries} queries, each ranked by systems that were not trained on its judgments or clicks. Gains are
-over {escape(advice.baseline)}, with 95 % intervals; p is two-sided and corrected over the systems (Holm).
-{escape(advice.note)}</p>
-<h2>How many queries to learn from?</h2>
-{plot_curve(advice.curve, advice.measure)}
-{further}</body></html>
+<p class="verdict">{escape(verdict)}</p>
+{body}</body></html>
 """
 
 
 def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of the table of systems, as text."""
     measures = list(advice.rows[0]["metrics"])
-    header = ["system", *measures, f"gain in {advice.measure}", "95 % interval", "p"]
+    header = ["system", *measures, f"gain in {advice.measure}", "95% interval", "p"]
     rows = []
     for row in advice.rows:
         found = row.get("against_baseline", {}).get(advice.measure)
@@ -58,7 +64,8 @@ def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def _table(header: list[str], rows: list[list[str]]) -> str:
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """Return a table of texts as HTML."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

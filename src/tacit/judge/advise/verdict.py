@@ -151,7 +151,7 @@ def widen_interval(procedure: Gain, system: Gain) -> Gain:
 
 
 def queries_needed(differences: np.ndarray, gain: float) -> int:
-    """Return the number of judged queries that would show a gain of this size with a probability of 80 %."""
+    """Return the number of judged queries that would show a gain of this size with a probability of 80%."""
     from scipy.special import ndtri
 
     wanted = float(ndtri(1 - P_CLAIM / 2) + ndtri(POWER))

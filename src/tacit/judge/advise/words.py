@@ -89,4 +89,4 @@ def left_out_in_words(names: Sequence[str]) -> list[str]:
 
 
 def _with_interval(found: Gain) -> str:
-    return f"{found.gain:+.3f} (95 % interval {found.interval[0]:+.3f} to {found.interval[1]:+.3f})"
+    return f"{found.gain:+.3f} (95% interval {found.interval[0]:+.3f} to {found.interval[1]:+.3f})"

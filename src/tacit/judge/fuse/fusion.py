@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import DataError, Run, UsageError, check_number
+from tacit.core import DataError, Run, UsageError, check_kind, check_list, check_number, plural
 from tacit.judge.fuse.legs import Legs, check_names
 from tacit.judge.fuse.normalizations import MISSING, Family, weighted_sum
 from tacit.retrieve.rank_fusion import RANK_CONSTANT
 
 NAME = "fused"
+MOST_CHARACTERS = 1 << 24  # of a file
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,14 @@ class Fusion:
     engine: str | None = None
 
     def __post_init__(self) -> None:
-        check_names(self.names)
+        check_names([check_kind("names", name, str, "texts") for name in check_list("names", self.names, "texts")])
+        check_kind("family", self.family, Family, "a Family")
+        for name in ("weights", "scales", "equal"):
+            numbers = self.weights if name == "weights" else getattr(self.family, name)
+            found = len(check_list(name, numbers, "a number for each leg"))
+            is_needed = name == "weights" or (name == "scales" and self.family.normalization == "scaled")
+            if found != len(self.names) and (found or is_needed):
+                raise UsageError(f"{name} has {plural(found, 'number')}, want {len(self.names)}: one for each leg")
         for name, weight in zip(self.names, self.weights, strict=True):
             check_number(f"weight of {name}", weight, low=0)
         if not any(self.weights):
@@ -138,18 +146,25 @@ class Fusion:
             constant = float(body.get("rank_constant", RANK_CONSTANT))
             family = Family(body.get("normalization", ""), constant, float(body.get("floor", 0)), scales, equal)
             return cls(tuple(weights), tuple(weights.values()), family, body.get("engine"))
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise DataError(f"is not a fusion: {error}", path=path) from None
 
 
 def read_fusion(path: str) -> Fusion:
     """Read the fusion in a file that `tacit fuse -o` wrote."""
-    from tacit.data.files import read_bytes
+    from tacit.data.files import read_lines
     from tacit.store.strict_json import parse_json
 
-    content = b"".join(read_bytes(path))
+    lines, size = list[str](), 0
+    for number, line in read_lines(path):
+        size += len(line) + 1
+        if size > MOST_CHARACTERS:
+            raise DataError(
+                f"is longer than {MOST_CHARACTERS:,} characters, so it is no fusion", path=path, line=number
+            )
+        lines.append(line)
     try:
-        found = parse_json(content)
+        found = parse_json("\n".join(lines).encode())
     except ValueError as error:
         raise DataError(f"is not JSON: {error}", path=path) from None
     return Fusion.from_json(found, path)

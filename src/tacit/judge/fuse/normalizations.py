@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import check_choice
+from tacit.core import check_choice, check_list, check_number
 from tacit.judge.fuse.legs import Legs
 from tacit.retrieve.rank_fusion import RANK_CONSTANT
 
@@ -74,6 +74,12 @@ class Family:
 
     def __post_init__(self) -> None:
         check_choice("normalization", self.normalization, MISSING)
+        check_number("rank_constant", self.rank_constant, low=0)
+        check_number("floor", self.floor)
+        for name in ("scales", "equal"):
+            numbers = check_list(name, getattr(self, name), "a number for each leg")
+            for number in numbers:
+                check_number(name, number, low=0, open_low=name == "scales")
 
     @property
     def of_ranks(self) -> bool:

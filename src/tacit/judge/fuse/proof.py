@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import TacitError, plural
+from tacit.core.collection import html_table
 from tacit.judge.advise.folds import make_folds
 from tacit.judge.advise.verdict import (
     Gain,
@@ -37,7 +38,7 @@ SMALLEST_GAIN = 0.01  # gain for which "how many more queries" is stated, if a s
 FUSED, DEFAULT = "fused", "default"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FuseReport:
     """Result of `fuse`; `str()` gives the verdict as text.
 
@@ -88,6 +89,15 @@ class FuseReport:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"FuseReport({self.fusion.title!r}: {self.text})"
+
+    def _repr_html_(self) -> str:
+        """Return the verdict and the table of systems as HTML, for notebooks."""
+        from tacit.judge.fuse.report import table_rows
+
+        return html_table(*table_rows(self), self.text)
 
     @property
     def helps(self) -> bool:
@@ -269,7 +279,7 @@ def shown_overlap(legs: Any) -> dict[str, float]:
 def in_words(report: FuseReport) -> str:
     """Return the verdict as text."""
     gain, measure = report.gain, report.measure
-    found = f"{measure} {gain.gain:+.3f} (95 % interval {gain.interval[0]:+.3f} to {gain.interval[1]:+.3f})"
+    found = f"{measure} {gain.gain:+.3f} (95% interval {gain.interval[0]:+.3f} to {gain.interval[1]:+.3f})"
     words = []
     if report.queries < FEWEST_QUERIES:
         words.append(f"Keep the default ({report.default.title}): {plural(report.queries, 'judged query')}, "

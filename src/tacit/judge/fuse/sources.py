@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import DataError, MissingExtraError, Run, TacitError, UsageError, check_kind, check_list
+from tacit.core import DataError, MissingExtraError, Run, TacitError, UsageError, check_kind, check_list, checked
 from tacit.data import as_run, read_lines, read_run
 from tacit.data.columns import parse_number
 from tacit.data.files import display_name, split_suffix
@@ -26,6 +26,7 @@ TABLES = (".csv", ".tsv", ".parquet")
 EMPTY = ("", "nan", "null", "none", "na")
 
 
+@checked
 def read_legs(paths: Sequence[str]) -> dict[str, Run]:
     """Read runs by name from TREC run files, or from one table; the name of a run is the stem of its file."""
     tables = [path for path in paths if is_table(path)]

@@ -7,13 +7,14 @@ pair has its own random number, so a larger sample contains the smaller one.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection as Container
+from collections.abc import Mapping
 
 import numpy as np
 
 from tacit.core import Judgments, TacitError, check_number
 from tacit.judge.pool import Suggestion
-from tacit.judge.sampling import allocate, random_number
+from tacit.judge.sampling import draw_from_strata
 
 
 def draw_calibration(
@@ -58,15 +59,10 @@ def draw_calibration(
         (program.query_ids[q], program.doc_ids[d])
         for q, d in zip(program.query.tolist(), program.doc.tolist(), strict=True)
     ]
-    number = np.array([random_number(seed, *pair) for pair in pairs])
-    members = [np.flatnonzero(stratum == h) for h in range(len(levels))]
-    members = [rows[np.argsort(number[rows], kind="stable")] for rows in members]
-    known = np.array([pair in judged for pair in pairs])
-    sizes = allocate(members, np.full(len(levels), 1 / len(levels)), n, known)
-    chosen = [
-        (pairs[row], size / len(rows), f"grade {level:g}")
-        for level, rows, size in zip(levels, members, sizes, strict=True)
-        for row in np.sort(rows[:size]).tolist()
+    share = np.full(len(levels), 1 / len(levels))
+    chance = draw_from_strata(pairs, stratum, share, n, judged=judged, seed=seed)
+    known = ranks or {}
+    return [
+        Suggestion(*pairs[row], known.get(pairs[row], 0), chance[row], f"grade {program.grade[row]:g}")
+        for row in chance
     ]
-    known_ranks = ranks or {}
-    return [Suggestion(pair[0], pair[1], known_ranks.get(pair, 0), chance, why) for pair, chance, why in chosen]

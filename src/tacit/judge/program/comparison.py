@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Judgments, Run, TacitError
-from tacit.judge.agreement import kappa_of_codes
+from tacit.judge.agreement import kappas_of_codes
 from tacit.metrics.rankings import look_up_pairs, order_run
 
 RANKS = ((1, 3), (4, 10), (11, 30), (31, None))
@@ -101,18 +101,15 @@ def compare_judges(
     if not len(both):
         raise TacitError(f"{judge!r} and {against!r} judged no pair in common")
     a, b = other[both], people.grade[both]
+    gap = a - b
     pairs = [
         (people.query_ids[q], people.doc_ids[d])
         for q, d in zip(people.query[both].tolist(), people.doc[both].tolist(), strict=True)
     ]
-    levels = np.unique(np.concatenate([a, b]))
-    codes = np.column_stack([np.searchsorted(levels, a), np.searchsorted(levels, b)])
+    levels, codes = np.unique(np.column_stack([a, b]), return_inverse=True)
+    kappa, linear, quadratic = kappas_of_codes(codes.reshape(-1, 2), len(levels))
     rows, columns = np.unique(a), np.unique(b)
-    counts = [[int(((a == row) & (b == column)).sum()) for column in columns] for row in rows]
-    gap = a - b
-    queries = [query for query, _ in pairs]
-    by_query = sorted(_groups(queries, gap), key=lambda bias: (-abs(bias.mean), bias.group))
-    kappas = [kappa_of_codes(codes, len(levels), weights) for weights in (None, "linear", "quadratic")]
+    by_query = _groups([query for query, _ in pairs], gap)
     orders = {name: _rank_of(run) for name, run in (runs or {}).items()}
     rank_names = [_rank_group(_best_rank(pair, ranks or {}, orders)) for pair in pairs]
     return JudgeComparison(
@@ -122,16 +119,16 @@ def compare_judges(
         n_program=len(program),
         n_people=len(people),
         same=float((a == b).mean()),
-        kappa=kappas[0],
-        linear=kappas[1],
-        quadratic=kappas[2],
+        kappa=kappa,
+        linear=linear,
+        quadratic=quadratic,
         program_grades=rows.tolist(),
         people_grades=columns.tolist(),
-        confusion=counts,
+        confusion=[[int(((a == row) & (b == column)).sum()) for column in columns] for row in rows],
         bias=_bias("all", gap),
         by_rank=_groups(rank_names, gap, [_name(*ends) for ends in RANKS]),
         by_system=[bias for name, order in orders.items() for bias in _in_top(name, order, pairs, gap)],
-        by_query=by_query,
+        by_query=sorted(by_query, key=lambda bias: (-abs(bias.mean), bias.group)),
     )
 
 

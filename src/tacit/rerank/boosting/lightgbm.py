@@ -20,6 +20,7 @@ from tacit.rerank.gradient.scorer_training import ValidationPairs
 from tacit.rerank.rows import Rows
 
 LEAVES_OF_ALL = 20  # of pointwise trees: if judged rows are few, leaves shrink so that this many hold all of them
+MOST_LEAVES, HIGHEST_GRADE = 131_072, 30  # limits of LightGBM
 Objective = Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]
 
 
@@ -64,7 +65,10 @@ class LightGbmRanker(ListRanker):
         rows.check_has_graded_pairs(type(self).__name__)
         judged = ~np.isnan(rows.y)
         sizes = np.bincount(rows.list_of[judged], minlength=rows.n_lists)
-        data = import_lightgbm().Dataset(rows.X[judged], np.round(rows.y[judged]), group=sizes[sizes > 0])
+        grades = np.round(rows.y[judged])
+        if grades.max() > HIGHEST_GRADE:
+            raise TacitError(f"grade {grades.max():g}: LightGBM's lambdarank takes grades from 0 to {HIGHEST_GRADE}")
+        data = import_lightgbm().Dataset(rows.X[judged], grades, group=sizes[sizes > 0])
         self._grow(data, "lambdarank", validation)
 
     def _grow(self, data: Any, objective: str | Objective, validation: Rows | None) -> None:
@@ -73,9 +77,11 @@ class LightGbmRanker(ListRanker):
         try:
             options = {"objective": objective} | self._options(len(data.get_label()))
             booster = lightgbm.train(options, data, self.n_trees)
-        except lightgbm.basic.LightGBMError:
+        except lightgbm.basic.LightGBMError as error:
+            if "num_features" not in str(error):
+                raise TacitError(f"LightGBM refuses to train: {error}") from None
             raise TacitError(
-                f"no feature splits the {data.num_data()} rows into leaves of {self.n_leaf_rows}: "
+                f"no feature splits the {len(data.get_label())} rows into leaves of {self.n_leaf_rows}: "
                 "want more rows, features that differ, or a smaller n_leaf_rows"
             ) from None
         self.n_trees_ = booster.num_trees()
@@ -87,8 +93,8 @@ class LightGbmRanker(ListRanker):
 
     def _options(self, n_rows: int) -> dict[str, Any]:
         """Return LightGBM's options for a number of rows."""
-        check_numbers(self, "n_trees", "n_leaf_rows", low=1, whole=True)
-        check_number("n_leaves", self.n_leaves, low=2, whole=True)
+        check_numbers(self, "n_trees", "n_leaf_rows", low=1, high=2**31 - 1, whole=True)
+        check_number("n_leaves", self.n_leaves, low=2, high=MOST_LEAVES, whole=True)
         check_number("rate", self.rate, low=0, open_low=True)
         return {
             "num_leaves": self.n_leaves, "min_data_in_leaf": self.n_leaf_rows, "learning_rate": self.rate,
@@ -114,22 +120,9 @@ class PointwiseLightGbmRanker(LightGbmRanker):
 
     Parameters
     ----------
-    n_trees : int, default=200
-        Maximum number of trees; with validation lists the best number is used.
-    n_leaves : int, default=15
-        Leaves of each tree.
     n_leaf_rows : int, default=20
         Minimum number of rows in a leaf; reduced to a twentieth of the judged rows if that is less.
-    rate : float, default=0.05
-        Learning rate: the weight of each tree.
-    seed : int, default=0
-        Random seed.
     """
-
-    def __init__(
-        self, n_trees: int = 200, n_leaves: int = 15, n_leaf_rows: int = 20, rate: float = 0.05, seed: int = 0
-    ) -> None:
-        super().__init__(n_trees, n_leaves, n_leaf_rows, rate, seed)
 
     def _fit(self, rows: Rows, validation: Rows | None) -> None:
         rows.check_has_graded_pairs(type(self).__name__)

@@ -297,6 +297,8 @@ class AdaCostRanker(RankBoostRanker):
     [-0.347, -0.087]
     """
 
+    _renamed: ClassVar = {"footnote": "swap_costs"}
+
     def __init__(self, n_rounds: int = 300, *, swap_costs: bool = False, **params: Any) -> None:
         super().__init__(n_rounds, **params)
         self.swap_costs = swap_costs

@@ -108,6 +108,7 @@ class GradientRanker(ListRanker):
         Settings chosen on validation lists; without these the first of each.
     """
 
+    _renamed: ClassVar = {"sums": "sum_pairs"}
     _fitted: ClassVar[dict[str, str]] = {
         "theta_": "parameters", "center_": "features", "spread_": "+features",
         "epoch_": "", "beta_": "", "expected_": "", "l2_": "", "rate_": "",

@@ -195,6 +195,7 @@ class GuardedRanker(ListRanker):
         The two rankers.
     """
 
+    _renamed: ClassVar = {"caution": "n_standard_errors"}
     _fitted: ClassVar[dict[str, str]] = {"share_": "", "size_": "", "rankers_": "estimators"}
     _scores_by_list: ClassVar[bool] = True
 

@@ -27,7 +27,7 @@ from tacit.retrieve.changes import HoldsItems
 from tacit.retrieve.explanation import Term, TermKind
 from tacit.retrieve.factors import FactorPair, FewFactors, scores_at
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import Terms, TrainingData
+from tacit.retrieve.training_data import ItemInputs, TrainingData
 
 if TYPE_CHECKING:
     from tacit.retrieve.blend.ranker import BlendRanker
@@ -59,7 +59,7 @@ class Limits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ItemRows:
+class ItemRows(ItemInputs):
     """Rows of items in the form members use, in `fit` and for new items.
 
     Parameters
@@ -68,25 +68,12 @@ class ItemRows:
         Counts of words, with words of titles counted several times.
     idf : ndarray of shape (n_features,), float32
         Inverse document frequencies of tf-idf.
-    titles : csr_array of the same shape as `counts` or None, default=None
-        Counts of the words of the titles alone.
-    vectors : ndarray of shape (n_items, dim_of_vectors), float32, or None, default=None
-        Vectors of length 1, or 0 where an item has no vector.
-    passages : ndarray of shape (n_items + 1,), int64, or None, default=None
-        Offset of the first vector of each item; None means one vector for each item.
-    terms : Terms or None, default=None
-        The words of the columns.
-    title_keys : ndarray of shape (n_items,), int64, or None, default=None
-        Hash of each title as text (`blend.titles`).
+    **inputs
+        Further inputs of the items, checked (`ItemInputs`). Vectors have length 1, or 0 where an item has none.
     """
 
     counts: sp.csr_array
     idf: np.ndarray
-    titles: sp.csr_array | None = None
-    vectors: np.ndarray | None = None
-    passages: np.ndarray | None = None
-    terms: Terms | None = None
-    title_keys: np.ndarray | None = None
 
     def weighed(self, tf: str) -> sp.csr_array:
         """Return tf-idf rows; `tf` is "log" or "raw"."""
@@ -298,11 +285,11 @@ class RankerMember(Member):
 
     def scores(self, block: QueryBlock) -> np.ndarray:
         """Return the scores of all items, float32 (n_queries, n_items)."""
-        return self.ranker_._scores(self.rows(block))
+        return self.ranker_.score_rows(self.rows(block))
 
     def pairs(self, query: QueryBlock) -> list[FactorPair]:
         """Return the factors whose products are the scores of one query."""
-        return list(zip(self.ranker_._item_factors, self.ranker_._query_factors(self.rows(query)), strict=True))
+        return self.ranker_.factor_pairs(self.rows(query))
 
     def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
         """Return the terms of the ranker."""

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar, Unpack
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,7 +65,7 @@ from tacit.retrieve.blend.words import (
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import ItemFactors, best_items, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
-from tacit.retrieve.training_data import ITEM_INPUTS, ItemInputs, TrainingData, check_inputs
+from tacit.retrieve.training_data import ITEM_INPUTS, TrainingData, check_inputs
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
 
 AnyMember = TypeVar("AnyMember", bound=Member)
@@ -177,9 +177,7 @@ class BlendRanker(CollectionRanker):
     features = "counts"
     answers_above: ClassVar[float | None] = 0.0  # negative scores come only from dissimilar concepts
     prefers_stems: ClassVar[bool] = True
-    reads = frozenset(
-        {"titles", "title_keys", "terms", "zeros", "program", "vectors", "passages", "probes", "references", "members"}
-    )
+    reads = ITEM_INPUTS | {"zeros", "program", "probes", "references", "members"}
     trains_in_epochs: ClassVar[bool] = True
     trains_on_cluster: ClassVar[bool] = True
     limits: Limits = Limits()
@@ -379,7 +377,7 @@ class BlendRanker(CollectionRanker):
             rows, keys = split_keys(rows)
         typed, vectors = split_vectors(rows, self.n_features_)
         words = count_less(typed, self.content_, self.bm25.idf_)
-        all_scores = self.bm25._scores(words)
+        all_scores = self.bm25.score_rows(words)
         n_best = max(self.limits.candidates, n_first, *(member.n_first for member in self.members_))
         items, scores = best_items(all_scores, skip, n_best)
         n_candidates = self.limits.candidates
@@ -389,7 +387,8 @@ class BlendRanker(CollectionRanker):
         """Return the members that have a weight and can score the queries."""
         return [member for member in self.members_ if self._has_weight(member.name) and member.answers(block)]
 
-    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+    def score_rows(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        """Return `scores`, the sum of the scores of all members with a weight."""
         block = self.query_block(sp.csr_array(rows), skip)
         total: np.ndarray | None = None
         for member in self._used(block):
@@ -449,12 +448,13 @@ class BlendRanker(CollectionRanker):
             total += float(scored.weight) * (scored.factor * scored.scores[query.items.shape[1] :])
         return total
 
-    def _rankers_by_vectors(self) -> list[CollectionRanker]:
+    def rankers_by_vectors(self) -> list[CollectionRanker]:
+        """Return the members that score by one vector for each item and have a weight."""
         found = [member.vector_ranker for member in self.members_ if self._has_weight(member.name)]
         return [ranker for ranker in found if ranker is not None]
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return self.bm25._item_factors
+        return self.bm25.item_factors
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         raise AssertionError("scores of a blend are no sum of fixed factors")
@@ -470,7 +470,7 @@ class BlendRanker(CollectionRanker):
     def check_new_items(self) -> None:
         """Accept all items, because any item can be added."""
 
-    def add_items(self, items: Features, **given: Unpack[ItemInputs]) -> Self:
+    def add_items(self, items: Features, **given: Any) -> Self:
         """Make new items rankable; see `CollectionRanker.add_items`, and `CollectionRanker.fit` for other inputs.
 
         `terms` are the words of all columns: the words given to `fit`, then the new ones. Items without a vector get

@@ -185,7 +185,8 @@ class ExactTitleMember(FewItemsMember):
 
     def _asked(self, block: QueryBlock, row: int) -> sp.csr_array:
         """Return the word weights of one query, of length 1."""
-        return weigh(block.typed[[row]], self.values_, "log")
+        typed = block.typed if block.typed.shape[0] == 1 else block.typed[[row]]
+        return weigh(typed, self.values_, "log")
 
     def _same_text(self, block: QueryBlock, row: int) -> np.ndarray:
         """Return the items whose title is the typed text, ascending."""
@@ -206,8 +207,9 @@ class ExactTitleMember(FewItemsMember):
 
     def _gains_by_words(self, asked: sp.csr_array) -> FewFactors:
         """Return the items that gain by their words, ascending, and these gains."""
-        words = rare_words(asked.indices, asked.data, np.diff(self._factors.postings.indptr))
         postings = self._factors.postings
+        frequencies = postings.indptr[asked.indices + 1] - postings.indptr[asked.indices]
+        words = rare_words(asked.indices, asked.data, frequencies)
         found = [postings.indices[postings.indptr[word] : postings.indptr[word + 1]] for word in words]
         items = np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
         cosines, titles = np.zeros(len(items), np.float32), self.titles_
@@ -255,10 +257,12 @@ def word_values(idf: np.ndarray, terms: Terms | None) -> np.ndarray:
 def rare_words(words: np.ndarray, weights: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """Return the words of a query of which a title needs at least one to gain: all but the most frequent.
 
+    `weights` and `frequencies` are those of `words`.
+
     >>> rare_words(np.array([0, 1, 2]), np.array([0.6, 0.5, 0.62]), np.array([9, 5, 7])).tolist()
     [1]
     """
-    order = np.argsort(-frequencies[words], kind="stable")
+    order = np.argsort(-frequencies, kind="stable")
     left_out = np.cumsum(weights[order].astype(np.float64) ** 2) < LEAST_COVERED * (1 - 1e-5)  # cosines are rounded
     return words[order[~left_out]]
 

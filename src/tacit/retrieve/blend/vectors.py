@@ -123,23 +123,23 @@ class VectorsMember(Member):
         judged = None if self.agreeing_ is None else _judged_with_vectors(data, blend.n_features_)
         if judged is None:
             return self.earned_
-        shares = [self.trust(blend.query_block(judged[block], None), np.empty(0)) for block in blend._blocks(judged)]
+        shares = [self.trust(blend.query_block(judged[block], None), np.empty(0)) for block in blend.blocks(judged)]
         self.is_judged_ = True
         return round(self.earned_ * float(np.concatenate(shares).mean()), 2)
 
     def scores(self, block: QueryBlock) -> np.ndarray:
         """Return the scores of all items, float32 (n_queries, n_items)."""
-        return factor_scores(self.item_factors, _vectors_of(block))
+        return factor_scores(self.centred, _vectors_of(block))
 
     def pairs(self, query: QueryBlock) -> list[FactorPair]:
         """Return the vectors of the items and of the query."""
-        return [(self.item_factors, _vectors_of(query))]
+        return [(self.centred, _vectors_of(query))]
 
     def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
         """Return 1, or by the agreement of query vectors and words; the length of the query does not matter."""
         if self.agreeing_ is None or self.is_judged_:
             return np.ones(len(block.items))
-        queries, vectors = _vectors_of(block).astype(np.float64) - self.centre_, self.item_factors.items
+        queries, vectors = _vectors_of(block).astype(np.float64) - self.centre_, self.centred.items
         first = (vectors[self._passages_of(items[items >= 0])] for items in _nearest(block))
         return np.array([agreement(query, found, self.agreeing_) for query, found in zip(queries, first, strict=True)])
 
@@ -152,7 +152,7 @@ class VectorsMember(Member):
 
     def best_vectors(self, asked: np.ndarray, items: np.ndarray) -> np.ndarray:
         """Return the best vector of each item for one query vector, minus the mean."""
-        vectors = self.item_factors.items
+        vectors = self.centred.items
         if self.passages_ is None:
             return vectors[items]
         groups = (
@@ -166,7 +166,7 @@ class VectorsMember(Member):
         return [Term("vector", -1, -1, float(found[0] - (found[1] if b is not None else 0)))]
 
     @cached_property
-    def item_factors(self) -> DenseFactors:
+    def centred(self) -> DenseFactors:
         """Return the vectors minus their mean, float32; vectors of length 0 stay 0."""
         unit = self.vectors_.astype(np.float32)
         vectors = np.where(unit.any(axis=1, keepdims=True), unit - self.centre_, np.float32(0))
@@ -178,13 +178,14 @@ class VectorsMember(Member):
         return self if self.passages_ is None else None
 
     @property
-    def _item_factors(self) -> list[DenseFactors]:
-        return [self.item_factors]
+    def item_factors(self) -> list[DenseFactors]:
+        """Return the factors as those of a ranker."""
+        return [self.centred]
 
     @property
     def n_items_(self) -> int:
         """Number of items."""
-        return self.item_factors.n_items
+        return self.centred.n_items
 
     @property
     def dim(self) -> int:
@@ -256,7 +257,7 @@ def measure_items(blend: BlendRanker, member: VectorsMember, data: TrainingData)
     rows = join_vectors(items[own], data.vectors[own if data.passages is None else data.passages[own]])
     skip = sp.csr_array((np.ones(len(own), bool), (np.arange(len(own)), own)), shape=(len(own), n_items))
     latent, trials = blend.of_kind(LatentMember), list[ItemTrial]()
-    for at_rows in blend._blocks(rows):
+    for at_rows in blend.blocks(rows):
         block = blend.query_block(rows[at_rows], skip[at_rows])
         found = [part.scores(block) for part in (member, latent) if part is not None]
         near, *words = (scores_near(scores, block.candidates) for scores in (*found, block.all_scores))
@@ -280,11 +281,11 @@ def measure_probes(blend: BlendRanker, member: VectorsMember, data: TrainingData
     weights = [np.float32(part.prior(blend, data)) for part in members[:-1]]
     bm25, *others = (_of_items(part, cut_items) for part in members)
     items, counts, trials = sp.csr_array(data.items), sp.csr_array(probes.counts), list[ProbeTrial]()
-    for at_rows in blend._blocks(probes.queries):
+    for at_rows in blend.blocks(probes.queries):
         block = blend.query_block(probes.queries[at_rows], None)
         rows, own, at = np.arange(len(block.items)), probes.rows[at_rows], np.arange(at_rows.start, at_rows.stop)
         found = [part.scores(block) for part in members]
-        by_cut = replace(block, bm25=bm25.ranker_, all_scores=bm25.ranker_._scores(block.words))
+        by_cut = replace(block, bm25=bm25.ranker_, all_scores=bm25.ranker_.score_rows(block.words))
         as_given = found[-1][rows, own].copy()
         for scores, part in zip(found, (bm25, *others), strict=True):
             scores[rows, own] = part.scores(by_cut)[rows, at]

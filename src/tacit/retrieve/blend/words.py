@@ -111,11 +111,11 @@ class ExpansionMember(Member):
     def scores(self, block: QueryBlock) -> np.ndarray:
         """Return the scores of all items, float32 (n_queries, n_items)."""
         words = [self.words(block, row) for row in range(len(block.items))]
-        return factor_scores(block.bm25._item_factors[0], word_rows(words, block.words.shape[1]))
+        return factor_scores(block.bm25.item_factors[0], word_rows(words, block.words.shape[1]))
 
     def pairs(self, query: QueryBlock) -> list[FactorPair]:
         """Return the postings and the words."""
-        return [(query.bm25._item_factors[0], self.words(query, 0))]
+        return [(query.bm25.item_factors[0], self.words(query, 0))]
 
     def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
         """Return one term for each word."""

@@ -143,7 +143,7 @@ class LsiTfidfRanker(LsiRanker):
             self.alpha_ = self._choose_alpha(held)
 
     def _choose_alpha(self, held: HeldOut) -> float:
-        lsi, tfidf = self._item_factors
+        lsi, tfidf = self.item_factors
 
         def lsi_scores(rows: Features) -> np.ndarray:
             return factor_scores(lsi, self.embed_queries(rows))

@@ -80,6 +80,7 @@ class LearnedConcepts(WithRecipe, LsiRanker):
     """
 
     trains_in_epochs: ClassVar[bool] = True
+    _renamed: ClassVar = {"keep": "query_share"}
     _fitted: ClassVar = LsiRanker._fitted | {"best_epoch_": "", "rate_": ""}
     _printed: ClassVar = {
         "start": ("normal", "scaled"),

@@ -98,8 +98,9 @@ class Bm25Ranker(CollectionRanker):
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [queries]
 
-    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
-        scores = super()._scores(rows, skip)
+    def score_rows(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        """Return `scores`; in some variants an item without a word of the query scores above 0."""
+        scores = super().score_rows(rows, skip)
         if self.absent_ is not None:
             scores += self.unmatched_scores(rows)
         return scores

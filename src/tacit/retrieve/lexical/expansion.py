@@ -67,9 +67,9 @@ class QueryExpansionRanker(CosineRanker):
         held = held_out_queries(data.queries, data.pairs, None, queries_are_items=data.queries_are_items)
         totals = np.zeros((len(sizes), len(betas)))
         for block in held.blocks():
-            plain = factor_scores(self._item_factors[0], block.queries)
+            plain = factor_scores(self.item_factors[0], block.queries)
             for row, size in enumerate(sizes):
-                more = factor_scores(self._item_factors[0], self._mean_of_best(plain, block.excluded, size))
+                more = factor_scores(self.item_factors[0], self._mean_of_best(plain, block.excluded, size))
                 for column, beta in enumerate(betas):
                     mixed = plain + np.float32(beta) * more
                     totals[row, column] += full_ranking_measures(mixed, block.relevant, block.excluded)["AP"].sum()
@@ -79,11 +79,12 @@ class QueryExpansionRanker(CosineRanker):
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self._expand(queries, None)]
 
-    def _scores(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
-        return factor_scores(self._item_factors[0], self._expand(rows, skip))
+    def score_rows(self, rows: Features, skip: sp.csr_array | None = None) -> np.ndarray:
+        """Return `scores` of the expanded queries."""
+        return factor_scores(self.item_factors[0], self._expand(rows, skip))
 
     def _expand(self, queries: Features, skip: sp.csr_array | None) -> Features:
-        plain = factor_scores(self._item_factors[0], queries)
+        plain = factor_scores(self.item_factors[0], queries)
         return queries + np.float32(self.beta_) * self._mean_of_best(plain, skip, self.n_expand_)
 
     def _check_loaded(self) -> None:

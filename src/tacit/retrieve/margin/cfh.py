@@ -76,6 +76,7 @@ class CfhRanker(MarginRanker):
     """
 
     trains_on_cluster: ClassVar[bool] = True
+    _renamed: ClassVar = {"grams_from": "first_gram"}
     _fitted: ClassVar = {
         "vectors_": "estimator",
         "hashed_": "?estimator",

@@ -118,7 +118,7 @@ class CrossMixtureRanker(CollectionRanker):
         vectors.fit(queries, items, train, held, links=data.links, checkpoint=data.part("vectors"), **further)
         self.concepts_ = ClLsiRanker(self.n_concepts, seed=self.seed).fit(queries, items, train, **further)
         chosen = held_out_queries(queries, held, train, queries_are_items=False, seed=self.seed)
-        self.mu_ = _choose(self.concepts_._scores, vectors._scores, chosen, WEIGHTS)
+        self.mu_ = _choose(self.concepts_.score_rows, vectors.score_rows, chosen, WEIGHTS)
         self.vectors_, self.words_, self.nu_ = vectors if self.mu_ else None, None, 0.0
         if data.same_words is not None and data.same_words.nnz:
             self._add_words(SharedWordsRanker().fit(queries, items, same_words=data.same_words, **further), chosen)
@@ -128,7 +128,7 @@ class CrossMixtureRanker(CollectionRanker):
     def _add_words(self, words: SharedWordsRanker, held: HeldOut) -> None:
         """Give shared words a weight, if they help."""
         self._forget_factors()
-        self.nu_ = _choose(self._scores, words._scores, held, WEIGHTS_OF_WORDS)
+        self.nu_ = _choose(self.score_rows, words.score_rows, held, WEIGHTS_OF_WORDS)
         self.words_ = words if self.nu_ else None
         self._forget_factors()
 
@@ -137,7 +137,7 @@ class CrossMixtureRanker(CollectionRanker):
         return [(1.0, self.concepts_), *((weight, part) for weight, part in others if weight and part is not None)]
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return [factors for _, ranker in self._parts() for factors in ranker._item_factors]
+        return [factors for _, ranker in self._parts() for factors in ranker.item_factors]
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [

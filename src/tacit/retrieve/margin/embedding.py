@@ -237,7 +237,7 @@ class EmbeddingRanker(SgdRanker):
 
     def _keep(self, tables: Tables, item_rows: sp.csr_array) -> None:
         """Make the ranker that these tables mean for items, of which the columns with vectors are given."""
-        self.__dict__.pop("_item_factors", None)
+        self.__dict__.pop("item_factors", None)
         self.__dict__.pop("item_vectors_", None)  # before others are made
         self.query_table_ = tables.queries
         self.item_table_ = tables.mapped
@@ -266,7 +266,7 @@ class EmbeddingRanker(SgdRanker):
         self.__dict__.pop("_postings", None)
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
-        return [self.embed_queries(queries), queries][: len(self._item_factors)]
+        return [self.embed_queries(queries), queries][: len(self.item_factors)]
 
     def _terms(self, query: Features, a: int, b: int | None) -> list[Term]:
         words, values = sparse_row(query)

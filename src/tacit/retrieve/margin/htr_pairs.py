@@ -128,7 +128,7 @@ class HtrPairsRanker(MarginRanker):
         return best_weight(WEIGHTS, values, task.target, least="rank_loss")
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
-        return [*self.vectors_._item_factors, *self.pairs_._item_factors]
+        return [*self.vectors_.item_factors, *self.pairs_.item_factors]
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         pairs = self.pairs_._query_factors(self._heaviest(queries))

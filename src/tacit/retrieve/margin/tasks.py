@@ -67,7 +67,7 @@ class PairTask:
 
     def values(self, ranker: CollectionRanker) -> dict[str, np.ndarray]:
         """Average precision and rank loss of each validation query, all candidates ranked."""
-        return self.named(measure(ranker._scores, self.held))
+        return self.named(measure(ranker.score_rows, self.held))
 
     def named(self, found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the measures used for decisions, by their names in training."""
@@ -103,7 +103,7 @@ class TripleTask:
         for block in cut(len(self.held), 64):
             part = self.held[block]
             ranker, items = ranker_of(part)
-            better, worse = np.take_along_axis(ranker._scores(self.queries[part[:, 0]]), items, 1).T
+            better, worse = np.take_along_axis(ranker.score_rows(self.queries[part[:, 0]]), items, 1).T
             right.append((better > worse) + 0.5 * (better == worse))
         return {"accuracy": np.concatenate(right)}
 

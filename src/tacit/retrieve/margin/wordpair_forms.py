@@ -198,6 +198,8 @@ class SparsePairRanker(FullPairRanker):
 
     identities = ("start", "none")
 
+    _renamed: ClassVar = {"per_row": "n_per_row"}
+
     def __init__(self, n_per_row: int = 100, **training: Any) -> None:
         super().__init__(**training)
         self.n_per_row = n_per_row

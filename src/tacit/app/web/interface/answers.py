@@ -405,16 +405,16 @@ class Assist(Answer):
     queries: int = Field(description="number of queries it was measured on")
     help: bool = Field(description="whether they measurably help")
     gain: float = Field(description="difference in nDCG@10")
-    interval: tuple[float, float] = Field(description="95 % interval of the difference")
+    interval: tuple[float, float] = Field(description="95% interval of the difference")
     p: float = Field(description="p of the paired test")
     reason: str = Field("", description="reason why no gain is claimed")
 
 
 class Mean(Answer):
-    """A mean with its 95 % interval."""
+    """A mean with its 95% interval."""
 
     mean: float = Field(description="mean over the judged queries")
-    interval: tuple[float, float] = Field(description="95 % interval of the mean")
+    interval: tuple[float, float] = Field(description="95% interval of the mean")
 
 
 class CurvePoint(Mean):
@@ -433,7 +433,7 @@ class Compared(Answer):
         description="the verdict as one label"
     )
     gain: float = Field(description="mean difference in the measure")
-    interval: tuple[float, float] = Field(description="95 % interval of the difference")
+    interval: tuple[float, float] = Field(description="95% interval of the difference")
     p: float = Field(description="p of the paired test")
     reason: str = Field(description="reason why no gain is claimed")
     wins: int = Field(description="queries with a higher value")
@@ -480,6 +480,25 @@ class VersionComparison(Answer):
     version: str = Field(description="the version")
     against: str = Field(description="the version to compare with")
     comparison: ComparisonByQuery | None = Field(description="the comparison")
+
+
+class QueryValue(Answer):
+    """One query under one version."""
+
+    id: str = Field(description="id of the query")
+    text: str = Field(description="its text")
+    value: float = Field(description="nDCG@10")
+
+
+class MeasuredNow(Answer):
+    """Measures of a version on the current judgments."""
+
+    version: str = Field(description="the version")
+    measures: dict[str, Mean] = Field(description="nDCG@10, AP and Judged@10; empty if it was not measured")
+    queries: int = Field(description="number of judged queries")
+    program: str | None = Field(description="the program whose judgments were used, if no person has judged")
+    reason: str | None = Field(description="reason why it was not measured")
+    by_query: list[QueryValue] = Field(description="the value of every judged query")
 
 
 class VersionRow(Answer):
@@ -537,3 +556,4 @@ class Health(Answer):
     documents: int = Field(description="number of documents")
     fields: dict[str, str] = Field(description="fields for filters: keyword, keywords, number, boolean, date or text")
     read_only: str | None = Field(description="reason why changes are refused")
+    about: str | None = Field(description="what is served, for people who open the page")

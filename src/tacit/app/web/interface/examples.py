@@ -33,7 +33,7 @@ _COMPARED = {
     "queries": 80,
     "headline": "Version 2 is better than version 1",
     "advice": "Make version 2 live.",
-    "text": "Version 2 is better than version 1: nDCG@10 +0.075 (95 % interval +0.043 to +0.106, 80 judged queries). "
+    "text": "Version 2 is better than version 1: nDCG@10 +0.075 (95% interval +0.043 to +0.106, 80 judged queries). "
     "Make version 2 live.",
 }
 _USED = {"judgments": 488, "judged": 82, "queries": 80, "left_out": {"have no document of grade 1 or more": 2}}
@@ -220,6 +220,14 @@ EXAMPLES: dict[str, Any] = {
         "against": "1",
         "comparison": _COMPARED | {"by_query": [_QUERY | {"before": 0.61, "after": 0.83}]},
     },
+    "MeasuredNow": {
+        "version": "1",
+        "measures": _MEANS[0],
+        "queries": 80,
+        "program": None,
+        "reason": None,
+        "by_query": [_QUERY | {"value": 0.61}],
+    },
     "Switched": {"active": "2"},
     "Health": {
         "status": "ok",
@@ -229,5 +237,6 @@ EXAMPLES: dict[str, Any] = {
         "documents": 4988,
         "fields": {"library": "keyword"},
         "read_only": None,
+        "about": None,
     },
 }

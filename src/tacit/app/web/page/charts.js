@@ -9,20 +9,30 @@ export function svg(tag, attributes, ...children) {
 
 const label = (text, attributes) => svg("text", { "font-size": 12, fill: "currentColor", ...attributes }, String(text));
 
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2];
+const LINES = 4; // maximum number of intervals between lines of the grid
+
+// Round numbers around the values from `low` to `high`.
+function ticks(low, high) {
+  const step = STEPS.find((one) => Math.ceil(high / one - 1e-9) - Math.floor(low / one + 1e-9) <= LINES) ?? 0.25;
+  const first = Math.floor(low / step + 1e-9), last = Math.max(first + 1, Math.ceil(high / step - 1e-9));
+  return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+}
+
 // Series of points {at, name, mean, interval} with intervals as whiskers, placed by `at` on an axis that begins at `from`.
 // `width` is in pixels, so that labels have their size. Points keep `gap` between them; a second line of labels has `note`.
 export function intervals(series, { title, width, from = 0, gap = 0, height = 240 }) {
   const left = 46, right = 16, top = 12, bottom = series[0][0].note ? 44 : 28, all = series.flat(), [first] = series;
-  const low = Math.max(0, Math.min(...all.map((p) => p.interval[0]))), high = Math.min(1, Math.max(...all.map((p) => p.interval[1])));
-  const span = high - low || 1, most = Math.max(...all.map((p) => p.at)), margin = gap ? 36 : 24;
+  const lines = ticks(Math.max(0, Math.min(...all.map((p) => p.interval[0]))), Math.min(1, Math.max(...all.map((p) => p.interval[1]))));
+  const low = lines[0], high = lines.at(-1), span = high - low, most = Math.max(...all.map((p) => p.at)), margin = gap ? 36 : 24;
   const places = first.map((p) => left + margin + (width - left - right - 2 * margin) * (p.at - from) / (most - from || 1));
   const apart = Math.min(most > from ? gap : Infinity, (width - left - right - 2 * margin) / Math.max(first.length - 1, 1));
   for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
   for (let i = places.length - 1, end = width - right - margin; i >= 0; i--, end -= apart) places[i] = Math.min(places[i], end);
   const y = (value) => top + (height - top - bottom) * (high - Math.min(Math.max(value, low), high)) / span;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${all.map((p) => `${p.name} ${p.mean.toFixed(3)}`).join(", ")}` });
-  for (const value of [low, (low + high) / 2, high]) {
-    picture.append(svg("path", { d: `M${left} ${y(value)}H${width - right}`, class: "grid" }), label(value.toFixed(2), { x: left - 6, y: y(value) + 4, "text-anchor": "end" }));
+  for (const value of lines) {
+    picture.append(svg("path", { d: `M${left} ${y(value)}H${width - right}`, class: "grid" }), label(value.toFixed(2).replace(/^0(?=\.)/, ""), { x: left - 6, y: y(value) + 4, "text-anchor": "end" }));
   }
   series.forEach((points, n) => {
     const kind = n ? "second " : "", shift = series.length > 1 ? (n ? 5 : -5) : 0; // so that whiskers do not cover each other
@@ -58,6 +68,15 @@ export function tally({ wins, ties, losses }) {
     picture.append(svg("rect", { x: at, y: 0, width: 100 * n / all, height: 6, class: name }));
     at += 100 * n / all;
   }
+  return picture;
+}
+
+// Differences of all queries as upright bars, the largest gain on the left.
+export function waterfall(values) {
+  const gain = Math.max(...values, 0), loss = Math.max(...values.map((value) => -value), 0), scale = 40 / (gain + loss || 1), zero = gain * scale, width = 100 / values.length;
+  const picture = svg("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", class: "waterfall", "aria-hidden": "true" });
+  values.forEach((value, i) => picture.append(svg("rect", { x: i * width, y: zero - Math.max(value, 0) * scale, width: 0.8 * width, height: Math.abs(value) * scale, class: value < 0 ? "minus" : "plus" })));
+  picture.append(svg("path", { d: `M0 ${zero}H100`, class: "axis" }));
   return picture;
 }
 

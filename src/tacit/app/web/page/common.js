@@ -88,13 +88,13 @@ export const judgeName = (judge) => make("span", { class: "judge" }, judge.name 
 export function agreementInWords(people) {
   if (!people) return "no shared document yet";
   const kappa = people.kappa === null ? "kappa undefined" : `kappa ${people.kappa.toFixed(2)}`;
-  return `${kappa} with people, same grade for ${Math.round(100 * people.same)} % of ${count(people.both, "shared document")}`;
+  return `${kappa} with people, same grade for ${Math.round(100 * people.same)}% of ${count(people.both, "shared document")}`;
 }
 
 // Rows of cells under heads; on a narrow screen each row becomes a block, whose cells have their heads.
 export function table(heads, rows, attributes = {}) {
   const cell = (content, column) => {
-    const nodes = [content].flat().map((part) => (part instanceof Node ? part : String(part ?? "")));
+    const nodes = [content].flat().filter((part) => part !== null).map((part) => (part instanceof Node ? part : String(part ?? "")));
     return make("td", { "data-head": typeof heads[column] === "string" ? heads[column] : heads[column].textContent }, ...nodes);
   };
   return make("table", { class: "plain", ...attributes },

@@ -16,6 +16,10 @@ export function setUpJudge() {
   $("card-whole").addEventListener("toggle", () => { judging.whole = $("card-whole").open; });
   $("judge-name").addEventListener("input", () => { if (judging.judge && $("judge-name").value !== judging.judge) say("judge-state", `Still judging as ${judging.judge}. Press Start to judge as someone else.`); });
   $("judge-query").addEventListener("change", () => go("judge", { query: $("judge-query").value }));
+  $("next-query").addEventListener("click", () => {
+    const select = $("judge-query");
+    if (select.length) go("judge", { query: select.options[(select.selectedIndex + 1) % select.length].value });
+  });
   $("mine").addEventListener("toggle", () => { if ($("mine").open) showMine(); });
   $("goal").value = kept("goal", "100");
   $("goal").addEventListener("change", () => { keep("goal", String(goal())); showProgress(); });
@@ -276,7 +280,7 @@ function cardKey(key) {
     cards[Math.min(Math.max(cards.indexOf(current) + (key === "j" ? 1 : -1), 0), cards.length - 1)]?.focus();
     return true;
   }
-  const pressed = key === "u" ? $("undo") : key === "o" ? current?.querySelector("summary") : current?.querySelector(`[data-grade="${CSS.escape(key)}"]`);
+  const pressed = key === "u" ? $("undo") : key === "n" && $("settling").hidden ? $("next-query") : key === "o" ? current?.querySelector("summary") : current?.querySelector(`[data-grade="${CSS.escape(key)}"]`);
   pressed?.click();
   return Boolean(pressed);
 }

@@ -1,7 +1,7 @@
 // Learn: the scoreboard of versions, training with its progress, differences by query, curves, rolling back.
 
 import { $, addressOf, agreementInWords, ask, button, chip, confirmed, count, decimal, duration, empty, judgeName, make, place, say, signed, table, withParams } from "./common.js";
-import { differenceBar, forest, intervals, tally } from "./charts.js";
+import { differenceBar, forest, intervals, tally, waterfall } from "./charts.js";
 
 const MEASURES = ["nDCG@10", "AP", "Judged@10"];
 const N_BARS = 24; // maximum number of differences shown together: half of them gains, half losses
@@ -53,22 +53,32 @@ function showChoice(judges) {
 }
 
 // The mean, its interval as numbers and as a line on the axis of all versions.
-function withInterval(found, all) {
-  if (!found) return make("span", { class: "quiet" }, "not measured");
+function withInterval(found, all, reason) {
+  if (!found) return make("span", { class: "quiet", title: reason }, "not measured");
   const low = Math.min(...all.map((one) => one.interval[0])), high = Math.max(...all.map((one) => one.interval[1]));
-  return [make("strong", {}, decimal(found.mean)), forest(found, low, high), make("span", { class: "quiet range" }, ` ${decimal(found.interval[0])} to ${decimal(found.interval[1])}`)];
+  return [make("strong", {}, decimal(found.mean)), all.length > 1 ? forest(found, low, high) : null, make("span", { class: "quiet range" }, ` ${decimal(found.interval[0])} to ${decimal(found.interval[1])}`)];
 }
 
 const tallied = (c) => make("div", { class: "tally" }, tally(c), make("span", { class: "quiet" }, `${c.wins} won, ${c.losses} lost, ${c.ties} tied`));
 const towards = (gain) => (Math.abs(gain) < 5e-4 ? "" : gain > 0 ? "up" : "down");
 
 async function showVersions() {
-  const { active, versions } = await ask("/versions"), asked = place().params.get("version");
+  const board = await ask("/versions"), live = board.versions.find((v) => v.version === board.active);
+  await showBoard(board);
+  if (live.measures[MEASURES[0]]) return;
+  const now = await ask(`/versions/${live.version}/measures`); // a score to start from, before any training
+  const by = now.program ? `, judged by the program ${now.program}` : "";
+  Object.assign(live, { measures: now.measures, queries: now.queries, label: live.label + by, reason: now.reason });
+  await showBoard(board);
+}
+
+async function showBoard({ active, versions }) {
+  const asked = place().params.get("version");
   const shown = versions.find((v) => v.version === asked && v.comparison) ?? versions.findLast((v) => v.comparison);
   const rows = versions.toReversed().map((v) => [
-    [make("strong", {}, `Version ${v.version}`), make("span", { class: "quiet block" }, v.label, v.verdict?.time ? `, ${dayOf(v.verdict.time)}` : "")],
+    [make("strong", {}, `Version ${v.version}`), make("span", { class: "quiet block" }, v.label, v.verdict?.time ? [", ", make("span", { class: "day" }, dayOf(v.verdict.time))] : "")],
     chip(v.status),
-    ...MEASURES.map((measure) => withInterval(v.measures[measure], versions.map((other) => other.measures[measure]).filter(Boolean))),
+    ...MEASURES.map((measure) => withInterval(v.measures[measure], versions.map((other) => other.measures[measure]).filter(Boolean), v.reason)),
     v.comparison ? [make("strong", { class: `gain ${towards(v.comparison.gain)}` }, signed(v.comparison.gain)), tallied(v.comparison)] : "",
     v.queries || "",
     actionOf(v, active, shown),
@@ -77,17 +87,20 @@ async function showVersions() {
   $("versions").replaceChildren(table(heads, rows, { id: "scoreboard" }));
   if (versions.length > 2 && shown) $("scoreboard").tBodies[0].rows[versions.toReversed().indexOf(shown)].classList.add("chosen");
   $("board-report").hidden = !versions.some((v) => v.comparison);
-  showHistory(versions, active);
   showVerdict(shown, active);
-  showCurve((versions.find((v) => v === shown && v.verdict) ?? versions.findLast((v) => v.verdict))?.verdict);
+  const { verdict } = versions.find((v) => v === shown && v.verdict) ?? versions.findLast((v) => v.verdict) ?? {}, measured = versions.filter((v) => v.measures[MEASURES[0]]);
+  $("curve").hidden = (verdict?.curve ?? []).length < 2;
+  $("history").hidden = measured.length < 2; // first, because charts are drawn in the width that they get together
+  if (!$("curve").hidden) showCurve(verdict);
+  if (!$("history").hidden) showHistory(measured, active);
   await showDifferences(shown, active);
 }
 
 const dayOf = (time) => new Date(time).toLocaleString("en", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false });
 
-function switchButton(v, active) {
+function switchButton(v, active, more) {
   const back = Number(v.version) < Number(active);
-  return button(back ? `Roll back to version ${v.version}` : `Make version ${v.version} live`, () => switchTo(v, active), { class: v.status === "better" ? "main" : null });
+  return button(back ? `Roll back to version ${v.version}` : `Make version ${v.version} live`, () => switchTo(v, active), more);
 }
 
 function actionOf(v, active, shown) {
@@ -110,13 +123,13 @@ function showVerdict(shown, active) {
   const c = shown?.comparison;
   $("verdict").hidden = !c;
   if (!c) return;
-  const [low, high] = c.interval, far = Math.max(Math.abs(low), Math.abs(high), 1e-9);
+  const [low, high] = c.interval, far = Math.max(Math.abs(low), Math.abs(high), 1e-9), better = c.status === "better"; // the button has the advice then
   $("verdict").dataset.status = c.status;
   $("verdict").replaceChildren(
     make("div", {}, make("span", { class: "quiet" }, `${c.measure}, version ${c.version} against ${active}`), make("div", { class: `amount ${towards(c.gain)}` }, signed(c.gain)),
-      forest({ mean: c.gain, interval: c.interval }, -far, far, { zero: true, name: "forest" }), make("span", { class: "quiet block" }, `95 % interval ${signed(low)} to ${signed(high)}`), tallied(c)),
+      forest({ mean: c.gain, interval: c.interval }, -far, far, { zero: true, name: "forest" }), make("span", { class: "quiet block" }, `95% interval ${signed(low)} to ${signed(high)}`), tallied(c)),
     make("div", {}, chip(c.status), make("h3", {}, c.headline), make("p", { class: "quiet" }, [count(c.queries, "judged query", "judged queries"), c.reason].filter(Boolean).join("; ")),
-      make("p", {}, c.advice), make("div", { class: "bar" }, c.status === "better" ? switchButton(shown, active) : null)));
+      make("p", {}, better ? c.advice.replace(/^[^.]*\. ?/, "") : c.advice), better ? make("div", { class: "bar" }, switchButton(shown, active, { class: "main" })) : null));
 }
 
 function contentWidth(id) {
@@ -125,24 +138,19 @@ function contentWidth(id) {
 }
 
 function showCurve(verdict) {
-  const curve = verdict?.curve ?? [];
-  $("curve").hidden = curve.length < 2;
-  if (curve.length < 2) return;
-  const points = curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
-  const needed = verdict.more_queries ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
+  const points = verdict.curve.map((p) => ({ at: p.queries, name: p.queries, mean: p.mean, interval: p.interval })), [before, last] = points.slice(-2);
+  const needed = verdict.more_queries && verdict.status === "no difference shown" ? ` About ${count(verdict.more_queries, "more judged query", "more judged queries")} would show a difference of 0.02 as significant.` : "";
   $("curve").replaceChildren(make("h3", {}, "Would more judgments help?"), intervals([points], { title: "Learning curve", width: contentWidth("curve") }),
-    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95 % intervals`),
+    make("figcaption", { class: "quiet" }, `${verdict.measure} of version ${verdict.version} by the number of judged queries it learns from, with 95% intervals`),
     make("p", {}, `From ${before.at} to ${last.at} judged queries: ${signed(last.mean - before.mean)}.${needed}`));
 }
 
-function showHistory(versions, active) {
-  const measured = versions.filter((v) => v.measures["nDCG@10"]);
+function showHistory(measured, active) {
   const times = measured.map((v) => new Date(v.saved)), oneDay = new Set(times.map((time) => time.toDateString())).size < 2;
   const when = (time) => (oneDay ? time.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false }) : time.toLocaleDateString("en", { day: "numeric", month: "short" }));
   const points = (measure) => measured.map((v, i) => ({ at: times[i].getTime(), name: `version ${v.version}`, note: when(times[i]), strong: v.version === active, ...v.measures[measure] }));
-  $("history").hidden = measured.length < 2;
-  if (measured.length >= 2) $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", width: contentWidth("history"), from: Math.min(...times), gap: 64 }),
-    make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Versions by the time when they were trained, each as it was last measured, with 95 % intervals; the large points are live"));
+  $("history").replaceChildren(make("h3", {}, "Measures over time"), intervals([points("nDCG@10"), points("AP")], { title: "nDCG@10, then AP, by version", width: contentWidth("history"), from: Math.min(...times), gap: 64 }),
+    make("p", { class: "quiet legend" }, make("span", {}, "nDCG@10"), make("span", {}, "AP")), make("figcaption", { class: "quiet" }, "Versions by the time when they were trained, each as it was last measured, with 95% intervals; the large points are live"));
 }
 
 async function showDifferences(shown, active) {
@@ -150,6 +158,8 @@ async function showDifferences(shown, active) {
   if (!shown) return;
   const { comparison } = await ask(withParams(`/versions/${shown.version}`, { against: active }));
   const rows = comparison.by_query.map((q) => ({ ...q, gain: q.after - q.before })).sort((a, b) => b.gain - a.gain);
+  $("verdict").querySelector(".by-query")?.remove();
+  $("verdict").append(make("div", { class: "by-query" }, waterfall(rows.map((q) => q.gain)), make("span", { class: "quiet" }, "each bar is a query")));
   const largest = Math.max(...rows.map((q) => Math.abs(q.gain)), 1e-9);
   const row = (q) => make("a", { class: "bar-row", href: addressOf("search", { q: q.text, model: active, vs: shown.version, judged: q.id }) }, make("span", { class: "name", title: q.text }, q.text || q.id), differenceBar(q.gain, largest),
     make("span", { class: "number quiet" }, `${decimal(q.before)} → ${decimal(q.after)}`), make("span", { class: `number ${towards(q.gain)}` }, signed(q.gain)));
@@ -208,7 +218,8 @@ function showTraining(state) {
   if (state.total) { $("train-bar").max = state.total; $("train-bar").value = state.done; } else $("train-bar").removeAttribute("value");
   const tick = () => {
     const since = (performance.now() - from) / 1000;
-    const left = state.seconds_left === null ? "" : `, about ${duration(state.seconds_left - since)} left`;
+    const seconds = state.seconds_left === null ? 0 : Math.round(state.seconds_left - since);
+    const left = seconds > 0 ? `, about ${duration(seconds)} left` : "";
     $("train-time").textContent = `${duration(state.elapsed + since)} elapsed${left}`;
   };
   tick();

@@ -32,10 +32,16 @@ async function tellServed() {
   } catch (error) { say("served", error.message, true); }
 }
 
+let going = false; // after "g", the next key names a view
+
 function pressKey(event) {
+  const view = going && Object.keys(OPEN).find((name) => name[0] === event.key);
+  going = false;
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
-  if (event.key === "?") $("help").showModal();
+  if (view) location.hash = "#" + view;
+  else if (event.key === "g") going = true;
+  else if (event.key === "?") $("help").showModal();
   else if (event.key === "/") { location.hash = "#search"; $("q").focus(); }
   else if (!(current() === "judge" && judgeKey(event)) && !(current() === "search" && searchKey(event))) return;
   event.preventDefault();

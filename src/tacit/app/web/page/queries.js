@@ -26,6 +26,7 @@ export function setUpQueries() {
 export async function openQueries(params) {
   try {
     shown.queries = (await ask("/queries")).queries;
+    if (!shown.queries.some((q) => q.scores.length) && shown.queries.some((q) => q.judged)) await scoreNow();
     if (!opened) $("adding").open = !shown.queries.length;
     opened = true;
     const groups = [...new Set(shown.queries.map((q) => q.topic).filter(Boolean))].sort();
@@ -39,12 +40,19 @@ export async function openQueries(params) {
   } catch (error) { say("queries-state", error.message, true); }
 }
 
+// Before any training, the scores of the live version on the current judgments.
+async function scoreNow() {
+  const { model } = await ask("/health"), { by_query } = await ask(`/versions/${model}/measures`);
+  const values = new Map(by_query.map((q) => [q.id, q.value]));
+  for (const q of shown.queries) if (values.has(q.id)) q.scores = [{ version: model, value: values.get(q.id) }];
+}
+
 const valueOf = (q, version) => q.scores.find((s) => s.version === version)?.value;
 const changeOf = (q) => (q.scores.length > 1 ? q.scores.at(-1).value - q.scores.at(-2).value : 0);
 
 // Columns by name: the head, what rows are sorted by, and the meaning of the head.
 function columns() {
-  const versions = shown.versions.map((version) => [`v${version}`, [`v${version}`, (q) => valueOf(q, version) ?? -1, `nDCG@10 of version ${version}`]]);
+  const versions = shown.versions.map((version) => [`v${version}`, [shown.versions.length > 1 ? `v${version}` : "nDCG@10", (q) => valueOf(q, version) ?? -1, `nDCG@10 of version ${version}`]]);
   return { text: ["Query", (q) => q.text.toLowerCase()], topic: ["Group", (q) => q.topic ?? ""], judged: ["Judgments", (q) => q.judged],
     ...Object.fromEntries(versions), change: ["Change", changeOf, "change in nDCG@10"] };
 }

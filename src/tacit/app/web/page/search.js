@@ -1,7 +1,7 @@
 // Search: results, filters, why they have their scores, like and dislike, two versions or settings side by side. Its state
 // is in the address.
 
-import { $, addressOf, ask, button, count, go, make, marked, ordinal, place, say, withParams } from "./common.js";
+import { $, addressOf, ask, button, count, decimal, go, make, marked, ordinal, place, say, signed, withParams } from "./common.js";
 import { explainInto } from "./explain.js";
 
 const marks = { liked: new Set(), disliked: new Set() }; // as in the address
@@ -12,9 +12,11 @@ const COUNTED = ["keyword", "keywords", "boolean"]; // kinds of fields whose val
 const SORTED = ["number", "date", "keyword"]; // kinds of fields that results can be sorted by
 const known = { versions: [], active: "", fields: null }; // fields: kinds by name
 const SETTINGS = { plain: "without the filter", unmarked: "without likes and dislikes" }; // of the list that is compared
-const N_VALUES = 8, LEAST_COVERED = 0.03; // values of a field whose counts are shown, and the share of results that they cover
+const FEWEST = 10; // judged queries that a verdict needs
+const N_VALUES = 8, LEAST_COVERED = 0.1; // values of a field whose counts are shown, and the share of results that they cover
 const SECONDS_QUIET = 0.3; // before the message that a search is running
-let turn = 0;
+const SECONDS_TYPING = 0.15, N_COMPLETIONS = 8; // the pause before completions of the query, and how many there are
+let turn = 0, typing = null;
 
 export function setUpSearch() {
   $("search-form").addEventListener("submit", (event) => {
@@ -23,10 +25,29 @@ export function setUpSearch() {
     const marked = q === place().params.get("q") ? {} : { like: [], dislike: [] };
     if (q && !go("search", { ...wanted(), q, ...marked, k: "", why: "", judged: "", filter: $("filter").value.trim() })) show(place().params);
   });
+  $("q").addEventListener("input", complete);
+  $("judge-these").addEventListener("click", judgeThese);
   $("sort").addEventListener("change", () => go("search", { ...wanted(), sort: $("sort").value }));
   $("options-toggle").addEventListener("click", () => $("options-toggle").setAttribute("aria-expanded", String($("options").classList.toggle("open"))));
   $("compare").addEventListener("change", () => go("search", { ...wanted(), vs: $("compare").value }));
   $("version").addEventListener("change", () => go("search", { ...wanted(), model: $("version").value, vs: "" }));
+}
+
+// Completions of the typed text, after a pause.
+function complete() {
+  clearTimeout(typing);
+  typing = setTimeout(async () => {
+    const q = $("q").value.trim(), { suggestions } = q ? await ask(withParams("/suggest", { q, k: N_COMPLETIONS })).catch(() => ({ suggestions: [] })) : { suggestions: [] };
+    if (q === $("q").value.trim()) $("suggestions").replaceChildren(...suggestions.filter((text) => text !== q).map((text) => make("option", { value: text })));
+  }, 1000 * SECONDS_TYPING);
+}
+
+// The query is stored, if it is new, and its results are opened to be judged.
+async function judgeThese() {
+  try {
+    const { ids: [query] } = await ask("/queries", [{ text: place().params.get("q") }]);
+    go("judge", { query });
+  } catch (error) { say("search-state", error.message, true); }
 }
 
 export function setVersions(versions, active) {
@@ -72,17 +93,38 @@ async function clear() {
   turn += 1; // a search in progress shows nothing
   $("results").removeAttribute("aria-busy");
   $("search-intro").hidden = false;
-  $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = $("moves").hidden = true;
+  $("judge-these").hidden = $("more").hidden = $("facets").hidden = $("did-you-mean").hidden = $("filters").hidden = $("moves").hidden = true;
   $("results").replaceChildren();
   say("search-state", "");
-  const [{ queries, total }, judged, { versions, active }] = await Promise.all([ask("/queries?limit=4").catch(() => ({ queries: [] })),
-    ask("/judgments?limit=1").catch(() => ({})), ask("/versions").catch(() => ({ versions: [] }))]);
+  const [{ queries, total }, judged, { versions, active }, { about, read_only: readOnly }] = await Promise.all([ask("/queries?limit=4").catch(() => ({ queries: [] })),
+    ask("/judgments?limit=1").catch(() => ({})), ask("/versions").catch(() => ({ versions: [] })), ask("/health").catch(() => ({}))]);
+  if (about) $("about").textContent = `${about}.`;
+  $("own").hidden = !about;
   $("home-queries").textContent = total ? count(total, "query", "queries") : "";
   $("home-judgments").textContent = judged.total ? count(judged.total, "judgment") : "";
-  $("home-versions").textContent = versions.length ? `${versions.length > 1 ? `${count(versions.length, "version")}, version` : "Version"} ${active} live` : "";
+  if (!readOnly) showNext(total, judged, versions);
   const asked = queries.filter((q) => q.text);
   $("try").hidden = !asked.length;
   $("try").replaceChildren("Try: ", ...asked.map((q) => make("a", { class: "button small", href: withParams("#search", { q: q.text }), title: q.text }, q.text)));
+  const live = versions.find((v) => v.version === active), found = live?.measures["nDCG@10"] ?? (judged.total ? (await ask(`/versions/${active}/measures`).catch(() => ({}))).measures?.["nDCG@10"] : null);
+  $("home-score").textContent = found ? `nDCG@10 ${decimal(found.mean)}` : "";
+  $("home-version").textContent = found ? `version ${active} live` : "";
+}
+
+// The step to take next: its card is marked, and says why.
+function showNext(total, judged, versions) {
+  const better = versions.findLast((v) => v.status === "better"), missing = FEWEST - (judged.queries ?? 0);
+  const [step, why, what] = !total ? ["queries", "Add the queries that matter to you.", "Add queries"]
+    : missing > 0 ? ["judge", `Grade results of ${judged.total ? `${missing} more` : missing} queries, so that versions can be compared.`, "Start judging"]
+      : better ? ["learn", `Version ${better.version} is better than the live one: nDCG@10 ${signed(better.comparison.gain)}.`, "See the verdict"]
+        : versions.length < 2 ? ["learn", `Train a version on ${count(judged.total, "judgment")}, and see what it changes.`, "Train"]
+          : ["judge", "Grade more results, then train again.", "Judge more"];
+  for (const card of document.querySelectorAll(".steps [data-step]")) {
+    const next = card.dataset.step === step, text = card.querySelector(".what");
+    card.classList.toggle("next", next);
+    text.textContent = next ? why : text.dataset.text;
+    card.querySelector(".go").textContent = next ? `${what} →` : "";
+  }
 }
 
 async function show(params) {
@@ -95,14 +137,15 @@ async function show(params) {
   const waiting = setTimeout(() => { if (mine === turn) say("search-state", "Searching…"); }, 1000 * SECONDS_QUIET);
   showChoices(params);
   try {
-    const sides = sidesOf(params), [grades, ...lists] = await Promise.all([gradesOf(params.get("judged")), ...sides.map((side) => listOf(query, k, side))]), [found] = lists;
+    const sides = sidesOf(params), [grades, scores, ...lists] = await Promise.all([gradesOf(params.get("judged")), scoresOf(params.get("judged"), sides), ...sides.map((side) => listOf(query, k, side))]), [found] = lists;
     if (mine !== turn) return; // another search has begun
     const took = Math.round(performance.now() - started), focused = document.activeElement?.closest?.(".hit")?.dataset.id;
     const tell = (total) => say("search-state", found.hits.length ? `${found.hits.length}${total > found.hits.length ? ` of ${total.toLocaleString("en")}` : ""} ${found.hits.length === 1 ? "result" : "results"} in ${took} ms${movedInWords(lists)}` : "No document matches the query.");
     tell(found.total);
     $("results").classList.toggle("two", lists.length > 1);
     showMoves(lists, sides, grades);
-    $("results").replaceChildren(...lists.map((list, at) => resultList(list, sides[at], lists[1 - at], sides[1 - at], grades)));
+    $("results").replaceChildren(...lists.map((list, at) => resultList(list, sides[at], lists[1 - at], sides[1 - at], grades, scores[at])));
+    $("judge-these").hidden = !found.hits.length;
     $("more").hidden = found.hits.length < k || k >= 1000;
     $("more").onclick = () => go("search", { ...wanted(), k: k + PAGE });
     suggest(found);
@@ -144,7 +187,8 @@ async function showFacets(query, filter) {
     counted = total;
     const first = Object.entries(facets ?? {}).map(([name, values]) => [name, values.filter(({ value }) => value !== "").slice(0, N_VALUES)]);
     // A field narrows something if its first values repeat, and cover some of the results.
-    const telling = first.filter(([, values]) => values.length > 1 && 2 * values.filter(({ count: n }) => n > 1).length > values.length && values.reduce((sum, { count: n }) => sum + n, 0) > LEAST_COVERED * total);
+    const covered = ([, values]) => values.reduce((sum, { count: n }) => sum + n, 0);
+    const telling = first.filter((one) => one[1].length > 1 && 2 * one[1].filter(({ count: n }) => n > 1).length > one[1].length && covered(one) > LEAST_COVERED * total).sort((a, b) => covered(b) - covered(a));
     $("facets").replaceChildren(...telling.map(([name, values]) => make("div", {}, make("h3", {}, name), make("ul", {}, values.map((one) => link(name, one))))));
     $("facets").hidden = !telling.length || place().params.has("vs"); // two lists need the space
     $("filter").placeholder = telling.length ? `${telling[0][0]} = ${JSON.stringify(telling[0][1][0].value)}` : "field = value";
@@ -199,10 +243,19 @@ function movedInWords([one, other]) {
   return moved || added ? `; on the right ${moved} moved and ${added} are new` : "; both lists are the same";
 }
 
-function resultList(found, side, other, otherSide, grades) {
+// nDCG@10 of one judged query under the two compared versions, as last measured on the same judgments.
+async function scoresOf(id, [first, second]) {
+  if (!id || !second || first.model === second.model) return [];
+  const against = first.model || (known.active ||= (await ask("/health")).model);
+  const { comparison } = await ask(withParams(`/versions/${second.model}`, { against })), found = comparison?.by_query.find((q) => q.id === id);
+  return found ? [found.before, found.after] : [];
+}
+
+function resultList(found, side, other, otherSide, grades, score) {
   const name = nameOf(found, side), isFirst = !side.second;
   const items = found.hits.map((hit, at) => resultItem(hit, found, side, found.hits[at + 1], other && moved(hit, other, nameOf(other, otherSide), isFirst), grades.get(hit.id)));
-  return make("div", {}, other ? make("h3", {}, name[0].toUpperCase() + name.slice(1)) : null, make("ol", { class: "hits" }, items));
+  const head = `${name[0].toUpperCase()}${name.slice(1)}${found.model === known.active && !side.note ? " (live)" : ""}`;
+  return make("div", {}, other ? make("h3", {}, head, score === undefined ? null : make("span", { class: "quiet score" }, `nDCG@10 ${decimal(score)}`)) : null, make("ol", { class: "hits" }, items));
 }
 
 function resultItem(hit, found, side, next, move, grade) {
@@ -213,27 +266,43 @@ function resultItem(hit, found, side, next, move, grade) {
     go("search", { ...wanted(), like: [...marks.liked], dislike: [...marks.disliked] });
   };
   const asked = { q: found.query, id: hit.id, model: found.model, ...(countsMarks(side) ? { liked: [...marks.liked], disliked: [...marks.disliked] } : {}) };
-  const explain = (against) => {
+  const explain = async (against) => {
     const name = against ? "next" : "";
-    if (!why.hidden && opened.why.get(key) === name) { why.hidden = true; opened.why.delete(key); opened.why.delete(hit.id); go("search", { ...wanted(), why: "" }, true); return; }
-    opened.why.set(key, name);
-    go("search", { ...wanted(), why: hit.id }, true);
-    explainInto(why, asked, against);
+    if (!why.hidden && opened.why.get(key) === name) {
+      why.hidden = true;
+      opened.why.delete(key);
+      opened.why.delete(hit.id);
+      go("search", { ...wanted(), why: "" }, true);
+    } else {
+      opened.why.set(key, name);
+      go("search", { ...wanted(), why: hit.id }, true);
+      await explainInto(why, asked, against);
+    }
+    tell();
   };
-  if (opened.why.has(key) || opened.why.has(hit.id)) explainInto(why, asked, opened.why.get(key) === "next" ? next : undefined);
-  if (opened.whole.has(key)) openDocument(whole, hit, key);
-  const action = (name, text, on, pressed) => button(text, on, { "data-action": name, class: pressed ? "chosen" : null, "aria-pressed": pressed === undefined ? null : String(pressed) });
-  return make("li", { class: "hit", tabindex: -1, "data-id": hit.id },
+  const openWhole = async () => {
+    if (whole.hidden) await openDocument(whole, hit, key); else { whole.hidden = true; opened.whole.delete(key); }
+    tell();
+  };
+  const action = (name, text, on, more) => button(text, on, { "data-action": name, ...more });
+  const mark = (set) => ({ class: set.has(hit.id) ? "chosen" : null, "aria-pressed": String(set.has(hit.id)) });
+  const item = make("li", { class: "hit", tabindex: -1, "data-id": hit.id },
     make("h3", {}, make("span", { class: "rank" }, String(hit.rank)), ...titled(hit), grade === undefined ? null : gradeChip(grade), move),
     make("p", { class: "snippet" }, marked(hit.snippet, hit.matches)),
     fieldsOf(hit),
     make("div", { class: "actions" },
-      ...(side.filter || side.sort ? [] : [action("like", "Like", choose(marks.liked, marks.disliked), marks.liked.has(hit.id)),
-        action("dislike", "Dislike", choose(marks.disliked, marks.liked), marks.disliked.has(hit.id))]),
-      action("why", "Why", () => explain()),
-      next ? action("above", "Why above next", () => explain(next)) : null,
-      action("open", "Full text", () => (whole.hidden ? openDocument(whole, hit, key) : (whole.hidden = true, opened.whole.delete(key))))),
+      ...(side.filter || side.sort ? [] : [action("like", "Like", choose(marks.liked, marks.disliked), mark(marks.liked)),
+        action("dislike", "Dislike", choose(marks.disliked, marks.liked), mark(marks.disliked))]),
+      action("why", "Why", () => explain()), next ? action("above", "Why above next", () => explain(next)) : null, action("open", "Full text", openWhole)),
     why, whole);
+  const tell = () => {
+    const shown = why.hidden ? null : opened.why.get(key) ?? "";
+    for (const [name, is] of [["why", shown === ""], ["above", shown === "next"], ["open", !whole.hidden]]) item.querySelector(`[data-action=${name}]`)?.setAttribute("aria-expanded", String(is));
+  };
+  if (opened.why.has(key) || opened.why.has(hit.id)) explainInto(why, asked, opened.why.get(key) === "next" ? next : undefined).then(tell);
+  if (opened.whole.has(key)) openDocument(whole, hit, key).then(tell);
+  tell();
+  return item;
 }
 
 const titled = (hit) => marked(hit.title || hit.id, hit.title ? hit.title_matches : []);

@@ -37,6 +37,7 @@ def health(service: Service) -> Any:
         "documents": len(searcher.documents_),
         "fields": {name: column.kind for name, column in fields_of(searcher.documents_).items() if column.kind != "id"},
         "read_only": service.workspace.read_only or None,
+        "about": service.workspace.about or None,
     }
 
 

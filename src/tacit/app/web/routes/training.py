@@ -9,7 +9,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
-from tacit.app.web.interface.answers import Switched, TrainingState, VersionComparison, VersionsAnswer, returns
+from tacit.app.web.interface.answers import (
+    MeasuredNow,
+    Switched,
+    TrainingState,
+    VersionComparison,
+    VersionsAnswer,
+    returns,
+)
 from tacit.app.web.interface.bodies import SwitchBody, TrainBody
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
@@ -91,10 +98,20 @@ def compare_versions(service: Service, version: VersionName, against: Against = 
     workspace = service.workspace
     other = against or workspace.active.name
     for name in (version, other):
-        if name not in workspace.versions:
-            raise UnknownVersionError(f"there is no version {name!r}, want one of {', '.join(workspace.versions)}")
+        workspace.check_version(name)
     found = None if version == other else against_live(version, other, workspace.verdicts())
     return {"version": version, "against": other, "comparison": found}
+
+
+@router.get(
+    "/versions/{version}/measures",
+    summary="Measure a version on the current judgments",
+    responses=returns(MeasuredNow),
+)
+async def measure_version(service: Service, version: VersionName) -> Any:
+    """Without a training. A version that has learned from labels is not measured this way; `reason` says so."""
+    service.workspace.check_version(version)
+    return await service.measuring.of(service.workspace, version)
 
 
 @router.get(

@@ -94,7 +94,7 @@ class Trainer:
         self.workspace.check_writable()
         with self._lock:
             if self._state["state"] in ("running", "cancelling"):
-                raise TacitError("a training is already running; wait until it ends")
+                raise TacitError("another training run is in progress; wait until it ends")
             name, folder = self.workspace.new_version()
             try:
                 model = self.workspace.prepare_training(name)
@@ -122,7 +122,7 @@ class Trainer:
         """Cancel the current training; nothing of it is kept, unless it already has its verdict."""
         with self._lock:
             if self._state["state"] != "running":
-                raise TacitError("no training is running, so there is nothing to cancel")
+                raise TacitError("no training run is in progress, so there is nothing to cancel")
             self._set(message="Cancelling", state="cancelling")
             if self._process is not None:
                 self._process.kill()

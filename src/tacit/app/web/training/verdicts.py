@@ -127,7 +127,7 @@ def _status(gain: Gain, n_queries: int) -> str:
 def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: int, program: str = "") -> dict[str, str]:
     """Return the verdict as `headline`, what to do as `advice`, and both with the numbers as `text`."""
     low, high = found["interval"]
-    gain = f"{MEASURE} {found['gain']:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, {n_queries} judged queries)"
+    gain = f"{MEASURE} {found['gain']:+.3f} (95% interval {low:+.3f} to {high:+.3f}, {n_queries} judged queries)"
     advice = f"Keep version {against}."
     if found["status"] == SAME:
         headline = "Training changed nothing"
@@ -150,7 +150,7 @@ def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: in
 
 
 def means_of(values: Values) -> dict[str, dict[str, Any]]:
-    """Return means of the displayed measures, with 95 % intervals."""
+    """Return means of the displayed measures, with 95% intervals."""
     found = {}
     for measure in SHOWN:
         low, high = cautious_interval(values[measure])

@@ -7,6 +7,7 @@ in the engine's documentation. Exports are checked with `evaluate` on the user's
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,6 +105,12 @@ def min_max(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
     values = [score for _, score in hits]
     low, high = min(values, default=0.0), max(values, default=0.0)
     return {document: (score - low) / (high - low) if high > low else 1.0 for document, score in hits}
+
+
+def l2(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Divide the scores of one list by the root of the sum of their squares."""
+    length = math.sqrt(sum(score * score for _, score in hits))
+    return {document: score / length if length else 0.0 for document, score in hits}
 
 
 def rounded(weights: Sequence[float], digits: int = 6) -> list[float]:

@@ -10,7 +10,6 @@ of 10 would fuse fewer results than were measured.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,11 +18,13 @@ from tacit.judge.fuse.engines.base import (
     Results,
     cannot_express,
     has_negative,
+    l2,
     min_max,
     reciprocal_ranks,
     rounded,
     rrf,
     space_of,
+    weighted_sum,
 )
 from tacit.judge.fuse.fusion import Fusion
 from tacit.judge.fuse.learning import COARSE, LATTICE, Option, Space
@@ -61,16 +62,8 @@ def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
     weights = [part["weight"] for part in retriever["retrievers"]]
     if name == "rrf":
         return reciprocal_ranks(results, weights, retriever["rank_constant"])
-    found = dict[str, float]()
-    for part, hits in zip(retriever["retrievers"], results, strict=True):
-        if part["normalizer"] == "minmax":
-            values = min_max(hits)
-        else:
-            length = math.sqrt(sum(score * score for _, score in hits))
-            values = {document: score / length if length else 0.0 for document, score in hits}
-        for document, value in values.items():
-            found[document] = found.get(document, 0.0) + part["weight"] * value
-    return found
+    scales = [min_max if part["normalizer"] == "minmax" else l2 for part in retriever["retrievers"]]
+    return weighted_sum([list(scale(hits).items()) for scale, hits in zip(scales, results, strict=True)], weights)
 
 
 ENGINE = Engine(

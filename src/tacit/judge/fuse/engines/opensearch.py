@@ -12,7 +12,6 @@ the order of the runs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,11 +20,13 @@ from tacit.judge.fuse.engines.base import (
     Results,
     cannot_express,
     has_negative,
+    l2,
     min_max,
     reciprocal_ranks,
     rounded,
     rrf,
     space_of,
+    weighted_sum,
 )
 from tacit.judge.fuse.fusion import Fusion
 from tacit.judge.fuse.learning import COARSE, LATTICE, Option, Space
@@ -67,16 +68,11 @@ def evaluate(body: Mapping[str, Any], results: Results) -> dict[str, float]:
     weights = processor["combination"]["parameters"]["weights"]
     if name == "score-ranker-processor":
         return reciprocal_ranks(results, weights, processor["combination"]["rank_constant"])
-    found = dict[str, float]()
-    for weight, hits in zip(weights, results, strict=True):
-        if processor["normalization"]["technique"] == "min_max":
-            values = {document: value or LOWEST for document, value in min_max(hits).items()}
-        else:
-            length = math.sqrt(sum(score * score for _, score in hits))
-            values = {document: score / length if length else 0.0 for document, score in hits}
-        for document, value in values.items():
-            found[document] = found.get(document, 0.0) + weight * value / sum(weights)
-    return found
+    if processor["normalization"]["technique"] == "min_max":
+        scaled = [[(document, value or LOWEST) for document, value in min_max(hits).items()] for hits in results]
+    else:
+        scaled = [list(l2(hits).items()) for hits in results]
+    return weighted_sum(scaled, [weight / sum(weights) for weight in weights])
 
 
 ENGINE = Engine(
