@@ -214,6 +214,8 @@ def test_groups_show_the_best_of_each(searcher):
         ("stock = maybe", "stock is true or false"),
         ("stock < true", "stock is true or false"),
         ("id < d3", "id is id, which can be compared by =, != and in only"),
+        ("color < 5", "color is a keyword, such as 'dark blue', want a number to compare with 5; '5' in quotes"),
+        ("tags >= 2.5", "tags is a keyword, such as 'a', want a number"),
         ("price = 'x", "cannot read"),
         ("price ! 3", "cannot read"),
         ("price in 3", r"found '3' in .* want '\('"),
@@ -245,6 +247,12 @@ def test_mistakes_of_searches(searcher):
         bare.search("cats", filter="price = 3")
     assert bare.search("cats", filter="id = 0")[0].id == "0"
     assert not bare.search("cats", filter="id != 0")
+
+
+def test_a_number_in_quotes_is_compared_with_words_as_text():
+    sizes = as_collection([{"id": str(size), "size": size, "text": "shoe"} for size in ("38", "9", "M")])
+    assert filter_mask("size > '4'", sizes).tolist() == [False, True, True]
+    assert filter_mask("size = 38", sizes).tolist() == [True, False, False]
 
 
 def test_names_and_values_in_quotes():

@@ -8,7 +8,7 @@ Comparisons are `=` (also `==` and `:`), `!=`, `<`, `<=`, `>`, `>=`, `in (…)`,
 joined by `not`, `and` and `or`, in this order of precedence, and by parentheses. A document without the field passes no
 comparison, including `!=`; `not` inverts this result too. A list of keywords passes if one of its entries
 does. A date may be a year, a month, a day or a time, and covers the whole period: `released = 2024` is any day of 2024.
-Names and values with blanks or punctuation must be quoted.
+Names and values with blanks or punctuation must be quoted, and so must a number that `<` or `>` compares with keywords.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _TOKEN = re.compile(
     r"|([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.+Z-]+|[^\s=<>!:(),\"']+))",
     re.DOTALL,
 )
-_OPERATORS = {"=", "==", ":", "!=", "<", "<=", ">", ">="}
+_ORDERS = {"<", "<=", ">", ">="}
+_OPERATORS = {"=", "==", ":", "!="} | _ORDERS
 _BOOLEANS = {"true": 1, "yes": 1, "1": 1, "false": 0, "no": 0, "0": 0}
 
 Mask = Callable[[Mapping[str, Sequence[Any]]], np.ndarray]
@@ -187,6 +188,8 @@ class _Parser:
             self.at -= 1
             raise self.problem("want =, !=, <, <=, >, >=, in or exists")
         value = self.value()
+        if sign in _ORDERS and not self.tokens[self.at - 1][1] and _is_number(value):
+            return lambda fields: _compare(_numeric(fields, name, value), name, sign, value)
         same = {"==": "=", ":": "="}.get(sign, sign)
         if same == "!=":
             return lambda fields: _present(_field(fields, name)) & ~_compare(fields, name, "=", value)
@@ -221,6 +224,15 @@ def _field(fields: Mapping[str, Any], name: str) -> Any:
 
 def _present(column: Any) -> np.ndarray:
     return np.ones(len(column.documents), bool) if isinstance(column, _Ids) else column.present()
+
+
+def _numeric(fields: Mapping[str, Any], name: str, value: str) -> Mapping[str, Any]:
+    """Return the fields; raise if the field has keywords, which would be compared with the number as text."""
+    column = _field(fields, name)
+    if isinstance(column, KeywordColumn | KeywordsColumn):
+        found = f"{name} is a keyword, such as {column.names[0]!r}" if len(column.names) else f"{name} is a keyword"
+        raise UsageError(f"filter: {found}, want a number to compare with {value}; {value!r} in quotes compares text")
+    return fields
 
 
 def _any_equal(fields: Mapping[str, Any], name: str, values: Sequence[str]) -> np.ndarray:
@@ -273,14 +285,18 @@ def _between(values: np.ndarray, sign: str, start: float, end: float) -> np.ndar
     return found
 
 
-def _number(name: str, value: str) -> tuple[float, float]:
+def _is_number(value: str) -> bool:
     try:
         number = float(value)
     except ValueError:
-        number = float("nan")
-    if number != number or "_" in value:
+        return False
+    return number == number and "_" not in value
+
+
+def _number(name: str, value: str) -> tuple[float, float]:
+    if not _is_number(value):
         raise UsageError(f"filter: {name} is a number, found {value!r}")
-    return number, number
+    return float(value), float(value)
 
 
 def _dates(name: str, value: str) -> tuple[int, int]:
