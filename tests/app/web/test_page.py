@@ -415,6 +415,7 @@ def test_training_and_switching(page, service, monkeypatch):
     page.wait_for_selector("#verdict:not([hidden])", timeout=300_000)
     assert "version 2" in page.inner_text("#verdict").lower()
     assert "Starting model" in page.inner_text("#scoreboard")
+    page.wait_for_selector(".bar-row")
     assert page.locator(".bar-row").count() == 12
     look_at(page, "learn", 1200)
     page.get_by_role("button", name="Make version 2 live").click()

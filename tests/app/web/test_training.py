@@ -91,7 +91,7 @@ def wait_for_end(client, seconds=400):
 def test_a_version_is_trained_compared_switched_to_and_left_again(client, workspace, documents, model, store):
     judge_all(client, documents)
     assert client.post("/train", json={"method": "lsi+tfidf", "params": {"dim": 4}}).status_code == 202
-    assert "is already running" in client.post("/train", json={}).json()["error"]
+    assert "another training run is in progress" in client.post("/train", json={}).json()["error"]
     assert client.get("/search", params={"q": "kitten"}).json()["model"] == "1"  # searches go on
     state = wait_for_end(client)
     assert state["state"] == "done", state

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tacit.app.options import add_json, add_threads, whole_number
-from tacit.core import DataError, TacitError, UsageError, check_path, plural
+from tacit.core import DataError, TacitError, UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Run
@@ -112,6 +112,8 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 def _guidelines(path: str | None) -> str:
     if path is None:
         return ""
+    from tacit.core import check_path
+
     try:
         return Path(check_path(path, "--prompt")).read_text("utf-8")
     except UnicodeDecodeError as error:
