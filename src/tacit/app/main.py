@@ -53,7 +53,8 @@ EXAMPLES = """examples:
   tacit advise docs.jsonl --queries queries.jsonl --qrels qrels.txt
   tacit fit --help
 
-exit codes: 0 done, 1 unusable data or unwritable output, 2 wrong call, 130 interrupted"""
+exit codes: 0 done, 1 unusable data or unwritable output, 2 invalid arguments, 130 interrupted;
+`tacit gate` also has 3 and 4"""
 
 
 class OneLineParser(argparse.ArgumentParser):
