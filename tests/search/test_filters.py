@@ -307,7 +307,16 @@ def test_the_mask_of_a_filter_is_kept_until_the_documents_change(monkeypatch):
     assert {hit.id for hit in made.search("cat", 60, filter="price < 50")} == {*first[1:], "new"}
     for number in range(40):
         made.search("cat", filter=f"price < {number}")
-    assert len(made._masks[1]) <= 16
+    assert len(made._recent[1]) <= 16
+
+
+def test_texts_are_read_once_for_all_searches_with_a_phrase(monkeypatch):
+    made = Searcher("bm25", language="en").fit(
+        as_collection([{"id": str(n), "text": f"red shoe {n}"} for n in range(30)])
+    )
+    first = made.search('"red shoe"', 5)
+    monkeypatch.setattr("tacit.search.query.restrictions.Contains.__call__", lambda *given: pytest.fail("read twice"))
+    assert [hit.id for hit in made.search('"red shoe"', 3)] == [hit.id for hit in first[:3]]
 
 
 @pytest.mark.parametrize("method", ["blend", "bm25"])

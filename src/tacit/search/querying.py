@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import Any, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +29,7 @@ from tacit.search.answers import Hits, Reason, make_hits
 from tacit.search.encoders import OBJECT, Encoder, EncoderInfo, as_encoder
 from tacit.search.filters import fields_of, filter_mask
 from tacit.search.query.expansion import AskedQuery, Expansion
-from tacit.search.query.language import parse_query
+from tacit.search.query.language import Restriction, parse_query
 from tacit.search.query.restrictions import TITLE, Restricted, can_restrict
 from tacit.search.query.suggestions import Completions
 from tacit.search.query.synonyms import Rule
@@ -38,9 +38,12 @@ from tacit.search.selecting import Matches, Prepared, Selected, Selection, best_
 from tacit.search.snippets import full_words
 from tacit.search.sources import hash_query
 
+Key = TypeVar("Key")
+Kept = TypeVar("Kept")
+
 logger = logging.getLogger("tacit")
 SCORED_SHARE = 0.05  # share of documents: if a filter leaves fewer, they are scored instead of ranking deeper
-MAX_MASKS = 16  # of filters, kept for the next searches; a byte for each document
+MAX_KEPT = 16  # filters and restrictions kept for the next searches; each has one or two bytes per document
 MAX_QUERY_CHARACTERS = 1_000_000  # a page of text is a valid query; a file of a gigabyte is a mistake
 
 
@@ -54,7 +57,7 @@ class SearchAnswers(Estimator):
     _loaded_encoder: tuple[Any, Encoder | None] | None = None
     _made_expansion: Expansion | None = None
     _completions: tuple[Collection, Completions] | None = None
-    _masks: tuple[Collection, dict[str, np.ndarray]] | None = None
+    _recent: tuple[Collection, dict[Any, Any]] | None = None
     synonym_rules: Sequence[Rule] = ()
     documents_: Collection
     vectorizer_: TextVectorizer
@@ -150,11 +153,12 @@ class SearchAnswers(Estimator):
 
     def _restricted(self, asked: AskedQuery) -> Restricted | None:
         """Return the documents that pass the restrictions of a query; None: all."""
-        if not asked.restrictions:
-            return None
+        return self._recalled(asked.restrictions, self._restricted_by) if asked.restrictions else None
+
+    def _restricted_by(self, restrictions: tuple[Restriction, ...]) -> Restricted:
         segmenter = self.vectorizer_.tokenizer_.segmenter
-        made = Restricted(self.documents_, fields_of(self.documents_), segmenter, asked.restrictions)
-        for restriction in asked.restrictions:
+        made = Restricted(self.documents_, fields_of(self.documents_), segmenter, restrictions)
+        for restriction in restrictions:
             if not restriction.is_excluded and not restriction.is_prefix and restriction.field in ("", TITLE):
                 self._narrow(made, restriction.text)
         return made
@@ -190,18 +194,20 @@ class SearchAnswers(Estimator):
         ]
 
     def _mask(self, filter: str | None) -> np.ndarray | None:
-        """Return a mask of the documents that pass a filter; None: all. Masks are kept, because filters recur."""
-        if filter is None:
-            return None
-        if self._masks is None or self._masks[0] is not self.documents_:
-            self._masks = self.documents_, {}
-        kept = self._masks[1]
-        found = kept.get(filter)
+        """Return a mask of the documents that pass a filter; None: all."""
+        return None if filter is None else self._recalled(filter, lambda text: filter_mask(text, self.documents_))
+
+    def _recalled(self, key: Key, make: Callable[[Key], Kept]) -> Kept:
+        """Return what `make` returns for a filter or restrictions; the last are kept, because they recur in paging."""
+        if self._recent is None or self._recent[0] is not self.documents_:
+            self._recent = self.documents_, {}
+        kept = self._recent[1]
+        found: Kept | None = kept.get(key)
         if found is None:
-            found = filter_mask(filter, self.documents_)
-            if len(kept) >= MAX_MASKS:
+            found = make(key)
+            if len(kept) >= MAX_KEPT:
                 kept.clear()
-            kept[filter] = found
+            kept[key] = found
         return found
 
     def _with_words(self, row: sp.csr_array, prepared: Prepared) -> np.ndarray | None:

@@ -55,3 +55,17 @@ def test_who_leaves_disturbs_nobody():
         return await staying
 
     assert asyncio.run(main()) == 1
+
+
+def test_a_batch_does_not_wait_for_a_slow_request():
+    async def main():
+        gate = threading.Event()
+        batches = Batches(lambda group, items: (group == "slow" and gate.wait(5), items)[1])
+        slow = asyncio.create_task(batches.slow_result("slow", "a phrase"))
+        await asyncio.sleep(0)
+        quick = await batches.result("quick", "words")
+        was_done = slow.done()
+        gate.set()
+        return quick, was_done, await slow
+
+    assert asyncio.run(main()) == ("words", False, "a phrase")

@@ -21,7 +21,7 @@ class _Request(NamedTuple):
 
 
 class Batches:
-    """Runs a function on groups of requests, in a separate thread, one batch at a time.
+    """Runs a function on groups of requests, in a separate thread, one batch at a time; another has slow requests.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Batches:
     """
 
     def __init__(self, work: Callable[[Any, list[Any]], list[Any]]) -> None:
-        self._work, self._thread = work, ThreadPoolExecutor(1, "batches")
+        self._work, self._thread, self._slow = work, ThreadPoolExecutor(1, "batches"), ThreadPoolExecutor(1, "slow")
         self._waiting: list[_Request] = []
         self._running: asyncio.Task[None] | None = None
 
@@ -42,6 +42,11 @@ class Batches:
         if self._running is None or self._running.done():
             self._running = loop.create_task(self._run())
         return await answer
+
+    async def slow_result(self, group: Hashable, item: Any) -> Any:
+        """Return the result for one item that may take long; it is processed alone, and batches do not wait for it."""
+        results = await asyncio.get_running_loop().run_in_executor(self._slow, self._work, group, [item])
+        return results[0]
 
     async def _run(self) -> None:
         while self._waiting:

@@ -73,6 +73,15 @@ field='brand', is_excluded=False, is_prefix=False)), prefixes=('run',))
     return ParsedQuery(" ".join(kept), tuple(restrictions), tuple(prefixes))
 
 
+def may_read_texts(text: str) -> bool:
+    """Return whether a query has a phrase, an excluded word or a word of the title, for which texts are read.
+
+    >>> may_read_texts('a "red shoe"'), may_read_texts("shoe brand:acme")
+    (True, False)
+    """
+    return bool(parse_query(text, lambda name, value: name == "title").restrictions)
+
+
 def _restriction(part: re.Match[str], has_field: Callable[[str, str], bool]) -> Restriction | None:
     """Parse a part of a query as a restriction; None if it is plain text."""
     if part["phrase"] is not None:

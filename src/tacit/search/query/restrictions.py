@@ -107,8 +107,11 @@ class Restricted:
         self.mask = mask if self.mask is None else self.mask & mask
 
     def passes(self, items: np.ndarray) -> np.ndarray:
-        """Return which documents pass: bool (n_items); each text is read once."""
-        for item in items[self._known[items] < 0].tolist() if self._checks else ():
+        """Return which documents pass: bool (n_items).
+
+        Each text is read once, in the order of the documents, so that a compressed block of texts is read once too.
+        """
+        for item in np.sort(items[self._known[items] < 0]).tolist() if self._checks else ():
             self._known[item] = all(check(item) != is_excluded for check, is_excluded in self._checks)
         passing = self._known[items] != 0
         return passing if self.mask is None else passing & self.mask[items]

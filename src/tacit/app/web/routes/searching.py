@@ -35,6 +35,7 @@ from tacit.app.web.reading import JsonRoute
 from tacit.app.web.workspace import UnknownDocumentError, Version
 from tacit.core import Collection, TacitError
 from tacit.search import Hits
+from tacit.search.query.language import may_read_texts
 from tacit.search.selecting import Selection, make_selection
 
 MAX_ANSWERS = 1_000
@@ -76,12 +77,13 @@ async def search(
     offset: Offset = 0,
     snippets: Annotated[bool, Query(description="whether results have snippets")] = True,
 ) -> Response:
-    """Concurrent queries are searched together."""
+    """Concurrent queries are searched together; one with a phrase, which may read many texts, is searched alone."""
     workspace = service.workspace
     version = workspace.active if model is None else await run_in_threadpool(workspace.find, model)
     version.searcher.check_query(q, k)
     selection = make_selection(filter, facet, sort, offset, group, snippets)
-    return cast("Response", await service.searches.result((version, k, selection), q))
+    result = service.searches.slow_result if may_read_texts(q) else service.searches.result
+    return cast("Response", await result((version, k, selection), q))
 
 
 @router.post(
