@@ -358,6 +358,27 @@ def draw_preference(numbers: Numbers) -> Any:
     return figure
 
 
+SESSIONS = ["100", "300", "1,000", "3,000", "10,000"]
+
+
+def read_clicks(page: str) -> Numbers:
+    """Gain in nDCG@10 over the shown ranking: without clicks, then by number of sessions; users look by position."""
+    rows = table(page, "set", "user", "without clicks", *SESSIONS)
+    columns = ["without clicks", *SESSIONS]
+    return {row["set"]: [number(row[name]) for name in columns] for row in rows if row["user"] == "position"}
+
+
+def draw_clicks(numbers: Numbers) -> Any:
+    """A line by number of sessions for each collection."""
+    figure, axes = new_figure(6, 3.2)
+    for name, gains in numbers.items():
+        axes.plot(range(len(gains)), gains, "o-", label=name)
+    axes.set(xticks=range(1 + len(SESSIONS)), xticklabels=["none", *SESSIONS], ylim=(0, None))
+    axes.set(xlabel="sessions in the click log", ylabel="gain in nDCG@10")
+    axes.legend(fontsize=8)
+    return figure
+
+
 FIGURES = [
     Picture(
         "pictures/systems.png",
@@ -366,6 +387,7 @@ FIGURES = [
         draw_systems,
         shown_on=("../README.md", "index.md"),
     ),
+    Picture("pictures/clicks.png", "features.md", read_clicks, draw_clicks, shown_on=("guides/clicks.md",)),
     Picture("results/questions-gain.png", "results/questions.md", read_questions, draw_questions),
     Picture("results/label-curves.png", "results/label.md", read_label, draw_label),
     Picture("results/scale-cost.png", "results/scale.md", read_scale, draw_scale),
