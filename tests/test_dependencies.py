@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Where the name of the distribution is not the name of the module; joblib and threadpoolctl come with scikit-learn.
@@ -39,6 +41,7 @@ def unguarded_imports(node):
             yield from unguarded_imports(child)
 
 
+@pytest.mark.slow
 def test_unguarded_imports_are_core_dependencies():
     permitted = {"tacit", *GUARDED_BY_HAND, *sys.stdlib_module_names, *core_modules()}
     odd = {

@@ -152,6 +152,7 @@ def test_reproduce_lists_the_experiments(tacit):
     assert "\nlinks  " in f"\n{out}"
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error(folder, tacit):
     tacit("fit", "docs.jsonl", "-o", "model")
     script = f"{sys.executable} -m tacit search model 'matrix' | head -c 1"
@@ -183,6 +184,7 @@ def loaded_by(folder, *words):
 HEAVY = {"sklearn", "pandas", "rich", "fastapi", "ray"}
 
 
+@pytest.mark.slow
 def test_commands_import_only_what_they_need(folder, tacit):
     """No timing here (benchmarks/startup.py has it): only that nothing heavy is imported."""
     tacit("fit", "docs.jsonl", "-o", "model")

@@ -120,6 +120,7 @@ def steps():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("new", "code"), [("base", 0), ("worse", 3)])
 def test_the_workflow_in_examples_runs(new, code, folder):
     """Every command of the workflow is run by bash; pip, gh and the ranking are stand-ins, tacit is real."""

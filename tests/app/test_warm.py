@@ -1,6 +1,7 @@
 """`tacit warm` compiles what the first fit and search call; a served model is searched before it is ready."""
 
 import numpy as np
+import pytest
 
 from tacit.core import Collection
 from tacit.kernels import counting, scoring, topk
@@ -8,6 +9,7 @@ from tacit.search import Searcher
 from tacit.search.warming import warm_searcher
 
 
+@pytest.mark.slow
 def test_warm_has_the_loops_ready(tacit):
     code, out, _ = tacit("warm")
     assert code == 0

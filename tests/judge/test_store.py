@@ -404,6 +404,7 @@ def test_a_closed_store_is_one_line(path):
         store.record("cats", "a", 1, "ann")
 
 
+@pytest.mark.slow
 def test_killed_processes_lose_no_acknowledged_judgment():
     script = ROOT / "benchmarks" / "judgment_kills.py"
     done = subprocess.run([sys.executable, str(script), "--kills", "20"], capture_output=True, text=True, check=False)

@@ -112,6 +112,7 @@ def test_scores_do_not_depend_on_the_other_queries_or_threads(blend, world):
     np.testing.assert_array_equal(one.scores, four.scores)
 
 
+@pytest.mark.slow
 def test_new_words_are_spelt_too(world):
     some = BlendRanker(dim=5).fit(None, world["items"], terms=world["terms"])
     words = [*world["terms"].words, "sea", "retrieved"]
