@@ -185,6 +185,7 @@ def test_views_open_by_keys_and_queries_are_completed(page):
             page.wait_for_function("id => document.activeElement.id === id", arg=focused)
             page.evaluate("() => document.activeElement.blur()")  # keys that are typed there are text
     page.keyboard.press("/")
+    page.wait_for_function("() => document.activeElement.id === 'q'")
     page.keyboard.type("inv")
     page.wait_for_function("() => document.querySelector('#suggestions option')?.value === 'inverse matrix'")
 
