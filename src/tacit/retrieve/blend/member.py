@@ -174,7 +174,7 @@ class Member(HoldsItems):
 
         `learning` calls it once for each fold of the pairs, and once for the member that stays.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # never called unless a subclass overrides `is_trained`, and then this method too
 
     @classmethod
     def fitted_last(cls, blend: BlendRanker, data: TrainingData) -> Self | None:
