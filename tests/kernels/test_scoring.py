@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.kernels.scoring import TILE, add_dense_scores, add_sparse_scores, score_hashed_pairs, spread_of_rows
-from tacit.retrieve.factors import DenseFactors, make_factors, scores_at
+from tacit.retrieve.factors import DenseFactors, KnownScores, add_bounds, make_factors, scores_at
 
 
 def random_rows(rng, n_rows, n_words, share=0.4):
@@ -82,6 +82,25 @@ def test_bounds_by_words_miss_no_more_than_they_say(seed, n_items, budget):
     assert 0 <= left_out <= budget
     assert (bounds + left_out >= exact - 1e-5).all()
     assert (bounds <= 2 * np.maximum(items.toarray() * query.toarray(), 0).sum(axis=1) + 1e-5).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_items=st.integers(1, 30), budgets=st.tuples(*[st.floats(0, 3)] * 2))
+@settings(max_examples=40, deadline=None)
+def test_bounds_of_products_of_the_same_items_are_bounds_of_their_sum(seed, n_items, budgets):
+    rng = np.random.default_rng(seed)
+    items, queries = random_rows(rng, n_items, 9), random_rows(rng, 2, 9)
+    known, shared, bounds = rng.random(n_items, np.float32), make_factors(items), np.zeros(n_items, np.float32)
+    of_words = [(shared, queries[[row]], factor, budgets[row]) for row, factor in ((0, 2.0), (1, 0.5))]
+    of_known = [
+        (factors, None, factor, 0.0) for factors, factor in zip([KnownScores(known)] * 2, (1.0, 3.0), strict=True)
+    ]
+    left_out = add_bounds([*of_words, *of_known], bounds)
+    dense = items.toarray().astype(np.float64)
+    exact = 4 * known + 2 * (dense @ queries.toarray()[0]) + 0.5 * (dense @ queries.toarray()[1])
+    assert 0 <= left_out <= sum(budgets)
+    assert (bounds + left_out >= exact - 1e-4).all()
+    if not left_out and queries.data.min(initial=0) >= 0:
+        assert np.allclose(bounds, exact, atol=1e-4)
 
 
 def test_scores_are_added_to_what_is_there():

@@ -202,7 +202,8 @@ def check_features(name: str, features: Any, *, n_columns: int | None = None) ->
         Required number of columns.
     """
     if sp.issparse(features):
-        matrix = sp.csr_array(features, dtype=np.float32)
+        checked = isinstance(features, sp.csr_array) and features.dtype == np.float32
+        matrix = features if checked else sp.csr_array(features, dtype=np.float32)
         if not matrix.has_canonical_format:
             matrix = matrix.copy()  # the constructor above shares the caller's arrays
             matrix.sum_duplicates()

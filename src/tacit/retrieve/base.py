@@ -36,7 +36,7 @@ from tacit.retrieve import approximate
 from tacit.retrieve.changes import ChangingItems
 from tacit.retrieve.checkpoint import Checkpoint, describe
 from tacit.retrieve.explanation import Explanation, Term, strongest_first
-from tacit.retrieve.factors import DenseFactors, FactorPair, ItemFactors
+from tacit.retrieve.factors import DenseFactors, FactorPair, ItemFactors, best_among, nothing_skipped
 from tacit.retrieve.neighbor_graph import NeighborGraph
 from tacit.retrieve.training_data import TrainingData, check_inputs
 
@@ -316,9 +316,12 @@ class CollectionRanker(ChangingItems, ABC):
         plain = type(self)._rank_rows is CollectionRanker._rank_rows
         return plain and not self.graphs and self.rank_in_parts is None
 
-    def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
-        """Return scores of some items for one query, float32, bit-identical to `rank`; None if only `rank` has them."""
-        return self.scores(row)[0, items] if self.ranks_by_scores else None
+    def rank_among(self, row: Features, items: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the k best of some items (ascending) for one query, and their scores, bit-identical to `rank`.
+
+        None means that only `rank` can select items.
+        """
+        return best_among(items, self.scores(row)[0, items], k) if self.ranks_by_scores else None
 
     def check_graph(self) -> None:
         """Raise unless `build_graph` can be called after `fit`; called before a long training."""
@@ -401,7 +404,7 @@ class CollectionRanker(ChangingItems, ABC):
 def _skips(exclude: sp.csr_array | None, shape: tuple[int, int]) -> sp.csr_array:
     """Return the items to leave out, ascending in each row, without stored False values."""
     if exclude is None:
-        return sp.csr_array(shape, dtype=bool)
+        return nothing_skipped(shape)
     check_kind("exclude", exclude, sp.sparray | sp.spmatrix, "a sparse matrix")
     if exclude.shape != shape:
         raise TacitError(f"exclude has shape {exclude.shape}, want {shape}: queries by items")

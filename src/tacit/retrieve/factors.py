@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -221,7 +221,32 @@ class FewFactors:
         return 0.0
 
 
-ItemFactors = SparseFactors | DenseFactors | FewFactors
+@dataclass(frozen=True)
+class KnownScores:
+    """Scores of all items for one query, which are stored here."""
+
+    scores: np.ndarray
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.scores)
+
+    def add_scores(self, queries: Any, out: np.ndarray) -> None:
+        """Add the scores to out (1, n_items)."""
+        out[0] += self.scores
+
+    def add_scores_at(self, query: Any, items: np.ndarray, out: np.ndarray) -> None:
+        """Add the scores of some items to out (len(items),)."""
+        out += self.scores[items]
+
+    def add_bounds(self, query: Any, factor: float, budget: float, out: np.ndarray) -> float:
+        """Add factor * score to out (n_items,); return 0."""
+        add_multiple(np.float32(factor), self.scores, out)
+        return 0.0
+
+
+ItemFactors = SparseFactors | DenseFactors | FewFactors | KnownScores
 FactorPair = tuple[ItemFactors, Any]  # of the items, and of one query: Words, a sparse row or a vector (1, dim)
 
 
@@ -255,6 +280,33 @@ def scores_at(pairs: Iterable[FactorPair], items: np.ndarray) -> np.ndarray:
     for factors, query in pairs:
         factors.add_scores_at(query, items, out)
     return out
+
+
+def add_bounds(products: Iterable[tuple[ItemFactors, Any, float, float]], out: np.ndarray) -> float:
+    """Add upper bounds of a sum of products to out (n_items,), minus a constant that is returned.
+
+    A product is the factors of the items and of one query, a factor of the score, and a budget
+    (`SparseFactors.add_bounds`). Products of the same items are added together, because that reads the items once.
+    """
+    groups: dict[int, list[tuple[ItemFactors, Any, float, float]]] = {}
+    for product in products:
+        groups.setdefault(id(product[0]), []).append(product)
+    left_out = 0.0
+    for group in groups.values():
+        items, budget = group[0][0], sum(budget for *_, budget in group)
+        if isinstance(items, KnownScores):
+            group = [(items, None, sum(factor for _, _, factor, _ in group), budget)]
+        elif isinstance(items, SparseFactors) and len(group) > 1:
+            group = [(items, _sum_of_words([(query, factor) for _, query, factor, _ in group]), 1.0, budget)]
+        left_out += sum(items.add_bounds(query, factor, budget, out) for _, query, factor, budget in group)
+    return left_out
+
+
+def _sum_of_words(rows: Sequence[tuple[sp.csr_array | Words, float]]) -> Words:
+    """Return the sum of sparse rows, each multiplied by a factor."""
+    words, places = np.unique(np.concatenate([row.indices for row, _ in rows]), return_inverse=True)
+    values = np.concatenate([factor * row.data for row, factor in rows])
+    return Words(words, np.bincount(places, values).astype(np.float32))
 
 
 def make_factors(items: Features) -> ItemFactors:
@@ -296,10 +348,26 @@ def project(rows: Features, table: np.ndarray) -> np.ndarray:
     return rows @ table
 
 
+@lru_cache(maxsize=16)
+def nothing_skipped(shape: tuple[int, ...]) -> sp.csr_array:
+    """Return an empty matrix of queries by items, which is shared: to make one takes as long as ranking by BM25."""
+    return sp.csr_array(shape, dtype=bool)
+
+
 def best_items(scores: np.ndarray, skip: sp.csr_array | None, n_best: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the best candidates of each query and their scores; item -1 for padding."""
     n_best = min(n_best, scores.shape[1])
     items, found = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
-    skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip
+    skip = nothing_skipped(scores.shape) if skip is None else skip
     top_k_rows(scores, skip.indptr, skip.indices, items, found)
     return items, found
+
+
+def best_among(items: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k best of some items (ascending) and their scores, best first; ties go to the first.
+
+    >>> best_among(np.array([3, 5, 8]), np.array([1, 2, 2], np.float32), 2)[0].tolist()
+    [5, 8]
+    """
+    places, found = best_items(scores[None], None, k)
+    return items[places[0]], found[0]

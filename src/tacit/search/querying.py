@@ -34,7 +34,7 @@ from tacit.search.query.restrictions import TITLE, Restricted, can_restrict
 from tacit.search.query.suggestions import Completions
 from tacit.search.query.synonyms import Rule
 from tacit.search.rows import read_rows, same_ids
-from tacit.search.selecting import Matches, Prepared, Selected, Selection, best_matches, make_selection
+from tacit.search.selecting import Matches, Prepared, Selected, Selection, make_selection
 from tacit.search.snippets import full_words
 from tacit.search.sources import hash_query
 
@@ -42,7 +42,7 @@ Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
 logger = logging.getLogger("tacit")
-SCORED_SHARE = 0.05  # share of documents: if a filter leaves fewer, they are scored instead of ranking deeper
+FEW = 0.05  # share of documents: if a filter leaves fewer, only these are ranked, instead of all to a greater depth
 MAX_KEPT = 16  # filters and restrictions kept for the next searches; each has one or two bytes per document
 MAX_QUERY_CHARACTERS = 1_000_000  # a page of text is a valid query; a file of a gigabyte is a mistake
 
@@ -229,17 +229,17 @@ class SearchAnswers(Estimator):
         none = float(self.ranker_.unmatched_scores(row)[0, 0])
 
         def matches(depth: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, bool]:
-            if self.ranker_.ranks_by_scores or (
-                mask is not None and np.count_nonzero(mask) <= SCORED_SHARE * len(mask)
-            ):
-                items = np.arange(len(self.documents_)) if mask is None else np.flatnonzero(mask)
-                found = self.ranker_.ranked_scores_at(row, items)
-                if found is not None:
-                    return best_matches(*self._shown(items, found, none), depth)
-            ranked = self.ranker_.rank(row, max(1, depth)).of(0)
+            n_all, has_scores, among = len(self.documents_), self.ranker_.ranks_by_scores, None
+            passed = np.arange(n_all) if mask is None else np.flatnonzero(mask)
+            if has_scores or len(passed) <= FEW * n_all:
+                # Unless all scores are known, only as many as are expected among the first of all documents.
+                wanted = depth if has_scores or len(passed) <= depth else -(-depth * len(passed) // n_all)
+                among = self.ranker_.rank_among(row, passed, max(1, wanted))
+            ranked = self.ranker_.rank(row, max(1, depth)).of(0) if among is None else among
             items, scores = self._shown(*ranked, none)
-            complete = len(items) < len(ranked[0]) and (self.ranker_.answers_above is not None or self.ranker_.by_words)
-            kept = slice(None) if mask is None else mask[items]
+            rest_hidden = self.ranker_.answers_above is not None or self.ranker_.by_words
+            complete = (len(items) < len(ranked[0]) and rest_hidden) or (among is not None and wanted >= len(passed))
+            kept = slice(None) if mask is None or among is not None else mask[items]
             return items[kept], scores[kept], complete
 
         return matches
@@ -478,7 +478,7 @@ def _selection(given: dict[str, Any]) -> Selection:
 def _all_equal(mask: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray, bool]:
     """Return the documents that pass, all with score 0."""
     items = np.flatnonzero(mask)
-    return best_matches(items, np.zeros(len(items), np.float32), depth)
+    return items[:depth], np.zeros(min(len(items), depth), np.float32), len(items) <= depth
 
 
 def _one_row(vector: np.ndarray | None) -> np.ndarray | None:

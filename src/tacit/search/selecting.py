@@ -1,8 +1,8 @@
 """Selects the hits to show: filter, groups, order, page; and counts the values of fields.
 
 The ranking does not change: documents excluded by a filter are left out, and the scores and order of all others stay
-the same. If few documents pass a filter, only these are scored, bit-identical to the ranking. Otherwise the ranking
-is extended, to a depth estimated from the fraction that passes.
+the same. If few documents pass a filter, only these are ranked, bit-identical to the ranking of all. Otherwise the
+ranking is extended, to a depth estimated from the fraction that passes.
 
 Facets, `total` and sort orders are over the matches: documents that contain a content word of the query. `blend` also
 ranks documents that are only similar to these. They come last by relevance, but would dominate the counts, and a
@@ -159,16 +159,6 @@ class Prepared:
         share = 1.0 if self.mask is None else max(np.count_nonzero(self.mask) / len(self.mask), 1e-9)
         more = 1 if self.group is None else 4
         return int(min(self.n_documents, (self.asked.offset + k) * more / share * 1.3 + (32 if share < 1 else 0)))
-
-
-def best_matches(items: np.ndarray, scores: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return the best of some matches: higher scores first, then smaller rows, as in rankings."""
-    complete = len(items) <= depth
-    if not complete:
-        kept = scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        items, scores = items[kept], scores[kept]
-    order = np.lexsort((items, -scores))[:depth]
-    return items[order], scores[order], complete
 
 
 def _column(what: str, name: str, fields: dict[str, Column]) -> Column:

@@ -138,10 +138,31 @@ def test_weights_by_length_keep_the_bits(blend, world, monkeypatch):
 @pytest.mark.usefixtures("pruned")
 def test_most_items_are_not_scored(blend, world, monkeypatch):
     monkeypatch.setattr(blend, "weights_", weighted(blend, WEIGHTS[0]))
-    n_scored, scores_of = [], pruning._scores
-    monkeypatch.setattr(pruning, "_scores", lambda *given: n_scored.append(len(given[2])) or scores_of(*given))
+    n_scored, totals_at = [], pruning._totals_at
+    monkeypatch.setattr(pruning, "_totals_at", lambda *given: n_scored.append(len(given[1])) or totals_at(*given))
     blend.rank(world["queries"][2:], 5)
     assert np.median(n_scored) < N_DOCS / 8
+    n_scored.clear()
+    for row in range(2, N_QUERIES):
+        blend.rank_among(world["queries"][[row]], np.arange(0, N_DOCS, 2), 5)
+    assert np.median(n_scored) < N_DOCS / 8
+
+
+@pytest.mark.parametrize("one_in", [0, 10_000])  # without and with bounds
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.usefixtures("pruned")
+def test_the_best_of_some_items_have_the_bits_of_all_scores(blend, world, weights, one_in, monkeypatch):
+    monkeypatch.setattr(blend, "limits", PRUNED._replace(one_in=one_in))
+    monkeypatch.setattr(blend, "weights_", weighted(blend, weights))
+    rng = np.random.default_rng(2)
+    for share in (0.01, 0.3, 1.0):
+        items, rows = np.flatnonzero(rng.random(N_DOCS) < share), world["queries"][2:]
+        scores = blend.scores(rows)
+        for row, k in zip(range(rows.shape[0]), (1, 5, 20, N_DOCS) * 3, strict=False):
+            found, found_scores = blend.rank_among(rows[[row]], items, k)
+            wanted = sorted(items.tolist(), key=lambda item, row=row: (-scores[row, item], item))[:k]
+            assert found.tolist() == wanted
+            assert np.array_equal(found_scores, scores[row, wanted])
 
 
 @pytest.mark.usefixtures("pruned")

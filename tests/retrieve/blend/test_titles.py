@@ -157,7 +157,8 @@ def test_the_text_of_a_title_is_one_term_of_its_score(twins):
             wanted = scores[own] - (0 if other is None else scores[other])
             assert explanation.total == pytest.approx(wanted, rel=1e-5, abs=1e-5)
         assert "title" in {reason.kind for reason in twins.explain(query, str(own))}
-        assert twins.ranker_.ranked_scores_at(rows, np.arange(9)).tolist() == scores[:9].tolist()
+        items, found = twins.ranker_.rank_among(rows, np.arange(9), 9)
+        assert found.tolist() == scores[items].tolist()
     assert twins.vectorizer_.counts(["Ununbium"]).nnz == 0  # found by its text alone
 
 

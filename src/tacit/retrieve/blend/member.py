@@ -25,7 +25,7 @@ from tacit.kernels.scoring import spread_of_rows
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.changes import HoldsItems
 from tacit.retrieve.explanation import Term, TermKind
-from tacit.retrieve.factors import FactorPair, FewFactors, scores_at
+from tacit.retrieve.factors import FactorPair, FewFactors, KnownScores, scores_at
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.training_data import ItemInputs, TrainingData
 
@@ -50,12 +50,15 @@ class Limits(NamedTuple):
         items first.
     very_many : int, default=200000
         Above this number of such items, a graph is faster than a sketch.
+    one_in : int, default=400
+        If only some items are ranked, fewer than one in this number, they are scored without bounds.
     """
 
     candidates: int = 100
     per_result: int = 300
     many: int = 2_000
     very_many: int = 200_000
+    one_in: int = 400
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,16 @@ class QueryBlock:
     def candidates(self) -> np.ndarray:
         """Return the items used to scale each member, (n_queries, n_candidates); -1 for padding."""
         return self.items[:, : self.n_candidates]
+
+    @cached_property
+    def known_scores(self) -> KnownScores:
+        """The BM25 scores of all items for a single query, as factors."""
+        return KnownScores(self.all_scores[0])
+
+    @cached_property
+    def has_candidate(self) -> np.ndarray:
+        """Whether a place of `candidates` has an item, bool (n_queries, n_candidates)."""
+        return self.candidates >= 0
 
     def weighed(self, tf: str) -> sp.csr_array:
         """Return tf-idf rows of the queries; `tf` is "log" or "raw"."""
@@ -216,15 +229,9 @@ class Member(HoldsItems):
         """Return the items that are candidates for one query regardless of BM25; none by default."""
         return np.empty(0, np.int64)
 
-    def scores_at(self, query: QueryBlock, pairs: list[FactorPair], items: np.ndarray) -> np.ndarray:
-        """Return the scores of some items for one query, bit-identical to `scores`; `pairs` belong to the query."""
-        return scores_at(pairs, items)
-
-    def add_bounds(
-        self, query: QueryBlock, pairs: list[FactorPair], factor: float, budget: float, out: np.ndarray
-    ) -> float:
-        """Add an upper bound of factor * score to out (n_items,), minus a constant that is returned."""
-        return sum(factors.add_bounds(of_query, factor, budget, out) for factors, of_query in pairs)
+    def bounding_pairs(self, query: QueryBlock, pairs: list[FactorPair]) -> list[FactorPair]:
+        """Return factors whose products are at least the scores of one query: by default those of the scores."""
+        return pairs
 
     def trust(self, block: QueryBlock, at_candidates: np.ndarray) -> Any:
         """Return the share of its weight that applies to each query, from 0 to 1; its candidate scores are given.
@@ -236,7 +243,7 @@ class Member(HoldsItems):
     def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
         """Return the factor that converts the scores of each query to the common unit, float32 (n_queries,)."""
         shares = self.trust(block, at_candidates)
-        factors = shares / deviations(at_candidates, block.candidates >= 0)
+        factors = shares / deviations(at_candidates, block.has_candidate)
         return np.minimum(factors, LARGEST_FACTOR).astype(np.float32)  # avoids infinity for scores such as 1e-40
 
     @abstractmethod

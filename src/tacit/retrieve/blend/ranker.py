@@ -51,7 +51,7 @@ from tacit.retrieve.blend.member import (
     scores_near,
 )
 from tacit.retrieve.blend.past_queries import ClicksMember, SimilarMember
-from tacit.retrieve.blend.pruning import rank_row, scores_among
+from tacit.retrieve.blend.pruning import rank_among, rank_row
 from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, TitleMember, join_keys, split_keys
 from tacit.retrieve.blend.vectors import VectorsMember
 from tacit.retrieve.blend.words import (
@@ -63,7 +63,7 @@ from tacit.retrieve.blend.words import (
     count_less,
 )
 from tacit.retrieve.explanation import Term
-from tacit.retrieve.factors import ItemFactors, best_items, widened
+from tacit.retrieve.factors import ItemFactors, best_items, scores_at, widened
 from tacit.retrieve.lexical.bm25 import Bm25Ranker
 from tacit.retrieve.training_data import ITEM_INPUTS, TrainingData, check_inputs
 from tacit.retrieve.vectors import check_vectors, join_vectors, split_vectors
@@ -411,7 +411,7 @@ class BlendRanker(CollectionRanker):
         found, n_near = list[ScoredMember](), query.candidates.shape[1]
         for member in self._used(query) if members is None else members:
             pairs = member.pairs(query)
-            scores = member.scores_at(query, pairs, at)
+            scores = scores_at(pairs, at)
             factor, weight = member.factors(query, scores[None, :n_near])[0], self._weight(member.name, query.words.nnz)
             found.append(ScoredMember(member, pairs, scores, factor, weight))
         return found
@@ -435,11 +435,11 @@ class BlendRanker(CollectionRanker):
             for scored in self.score_query(query, items, wanted)
         }
 
-    def ranked_scores_at(self, row: Features, items: np.ndarray) -> np.ndarray | None:
-        """Return the scores of some items as `rank` computes them; None if it selects candidates or works in parts."""
+    def rank_among(self, row: Features, items: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the k best of some items as `rank` ranks them; None if it selects candidates or works in parts."""
         if self.graphs or self.n_candidates is not None or self.rank_in_parts is not None:
             return None
-        return scores_among(self, sp.csr_array(self._check_queries(row)), items)
+        return rank_among(self, sp.csr_array(self._check_queries(row)), items, k)
 
     def scores_at(self, row: sp.csr_array, items: np.ndarray) -> np.ndarray:
         """Return the scores of some items for one query, float64."""

@@ -142,7 +142,7 @@ class ExactTitleMember(FewItemsMember):
     def factors(self, block: QueryBlock, at_candidates: np.ndarray) -> np.ndarray:
         """Return the best BM25 score of each query in the unit of `bm25`, at least `LEAST_UNIT`."""
         near = block.scores[:, : block.candidates.shape[1]]
-        return np.maximum(near[:, 0] / deviations(near, block.candidates >= 0), LEAST_UNIT).astype(np.float32)
+        return np.maximum(near[:, 0] / deviations(near, block.has_candidate), LEAST_UNIT).astype(np.float32)
 
     def terms(self, query: QueryBlock, a: int, b: int | None) -> list[Term]:
         """Split the gain of each item by the words that its title shares with the query; the same text is one term."""

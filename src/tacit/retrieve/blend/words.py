@@ -41,8 +41,8 @@ import scipy.sparse as sp
 
 from tacit.core import check_numbers
 from tacit.features.text.spelling import N_CHARACTERS, spelling_rows
+from tacit.features.text.weighting import with_values
 from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
-from tacit.kernels.scoring import add_multiple
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, RankerMember
 from tacit.retrieve.explanation import Term, difference, word_terms
 from tacit.retrieve.factors import FactorPair, Words, append_rows, factor_scores, whole, widened, word_rows
@@ -84,17 +84,9 @@ class Bm25Member(RankerMember):
         """Return the scores of all items, which the block already has."""
         return block.all_scores.copy()
 
-    def scores_at(self, query: QueryBlock, pairs: list[FactorPair], items: np.ndarray) -> np.ndarray:
-        """Return the scores of some items, which the query already has."""
-        found: np.ndarray = query.all_scores[0, items]
-        return found
-
-    def add_bounds(
-        self, query: QueryBlock, pairs: list[FactorPair], factor: float, budget: float, out: np.ndarray
-    ) -> float:
-        """Add the scores themselves."""
-        add_multiple(np.float32(factor), query.all_scores[0], out)
-        return 0.0
+    def pairs(self, query: QueryBlock) -> list[FactorPair]:
+        """Return the scores, which the query already has."""
+        return [(query.known_scores, None)]
 
     def add(self, items: ItemRows) -> None:
         """Append new items."""
@@ -158,12 +150,9 @@ class ContentMember(ExpansionMember):
         kept = self.content_[words.indices] > 0
         return Words(words.indices[kept], words.data[kept].astype(np.float32))
 
-    def add_bounds(
-        self, query: QueryBlock, pairs: list[FactorPair], factor: float, budget: float, out: np.ndarray
-    ) -> float:
-        """Add the scores by all words, which are known and never smaller."""
-        add_multiple(np.float32(factor), query.all_scores[0], out)
-        return 0.0
+    def bounding_pairs(self, query: QueryBlock, pairs: list[FactorPair]) -> list[FactorPair]:
+        """Return the scores by all words, which the query already has, and which are never smaller."""
+        return [(query.known_scores, None)]
 
     def add(self, items: ItemRows) -> None:
         """Append new words; words without names count as content words."""
@@ -346,8 +335,7 @@ def count_less(words: sp.csr_array, content: np.ndarray | None, idf: np.ndarray)
     if not lower.any():
         return words
     shares = np.minimum(1, HALF / np.maximum(idf[words.indices], HALF)).astype(np.float32)
-    data = np.where(lower, shares, np.float32(1)) * words.data.astype(np.float32)
-    return sp.csr_array((data, words.indices, words.indptr), shape=words.shape)
+    return with_values(words, np.where(lower, shares, np.float32(1)) * words.data.astype(np.float32))
 
 
 def words_of(block: QueryBlock, row: int) -> Words:
