@@ -100,11 +100,11 @@ WEIGHTS = [
 ]
 
 
-@pytest.mark.parametrize("many", [0, 20, 10_000])
+@pytest.mark.parametrize("compared", [0.0, 0.05, 1.0])
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.usefixtures("pruned")
-def test_answers_have_the_bits_of_all_scores(blend, world, weights, many, monkeypatch):
-    monkeypatch.setattr(blend, "limits", PRUNED._replace(many=many))
+def test_answers_have_the_bits_of_all_scores(blend, world, weights, compared, monkeypatch):
+    monkeypatch.setattr(blend, "limits", PRUNED._replace(compared=compared))
     monkeypatch.setattr(blend, "weights_", weighted(blend, weights))
     check(blend, world["queries"])
     check(blend, join_vectors(world["queries"], world["vectors"][:N_QUERIES]))
@@ -194,7 +194,7 @@ def test_a_graph_finds_most_of_the_best_with_the_same_bits(blend, world, monkeyp
     monkeypatch.setattr(NeighborGraph, "search", lambda *given: searched.append(given) or search(*given))
     check(blend, rows, ks=(5,))
     assert not searched
-    blend.limits = PRUNED._replace(many=0, very_many=0)
+    blend.limits = PRUNED._replace(compared=0.0, very_many=0)
     found = blend.rank(rows, 5)
     assert len(searched) == 2 * len(found.items)
     assert np.mean([len(np.intersect1d(a, b)) / 5 for a, b in zip(found.items, exact, strict=True)]) > 0.8
@@ -206,7 +206,7 @@ def test_a_graph_finds_most_of_the_best_with_the_same_bits(blend, world, monkeyp
 
 @pytest.mark.usefixtures("pruned")
 def test_bounds_follow_the_items(blend, world, monkeypatch):
-    monkeypatch.setattr(blend, "limits", PRUNED._replace(many=0))
+    monkeypatch.setattr(blend, "limits", PRUNED._replace(compared=0.0))
     changed = blend.with_items(np.arange(5, N_DOCS, 2))
     check(changed, world["queries"], ks=(10,))
     changed.add_items(world["items"][:40], titles=world["titles"][:40], vectors=5 * world["vectors"][:40])

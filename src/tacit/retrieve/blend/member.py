@@ -45,8 +45,8 @@ class Limits(NamedTuple):
         First items by BM25 used to scale each member; the only limit that changes scores.
     per_result : int, default=300
         Minimum number of items per result, for at least ten results; below it, scoring all items is as fast as pruning.
-    many : int, default=2000
-        Up to this number of items that may be among the best, vectors are compared directly; above it, sketches exclude
+    compared : float, default=0.05
+        Up to this share of items that may be among the best, vectors are compared directly; above it, sketches exclude
         items first.
     very_many : int, default=200000
         Above this number of such items, a graph is faster than a sketch.
@@ -56,7 +56,7 @@ class Limits(NamedTuple):
 
     candidates: int = 100
     per_result: int = 300
-    many: int = 2_000
+    compared: float = 0.05
     very_many: int = 200_000
     one_in: int = 400
 

@@ -11,9 +11,9 @@ the most that they can add together. For items whose bound reaches theta, the pr
 then whole scores. The loops are the same as for scoring all items, so the results are bit-identical. The bounds allow
 for rounding.
 
-If more than `Limits.many` items reach theta, a one-byte sketch of each vector component tightens the upper bounds of
-the products (`kernels.sketch`). With graphs of neighbours (`--ann`) and more than `Limits.very_many` such items, the
-only candidates are the best items by words and the items found by a graph.
+If the share of items that reach theta is above `Limits.compared`, a one-byte sketch of each vector component tightens
+the upper bounds of the products (`kernels.sketch`). With graphs of neighbours (`--ann`) and more than
+`Limits.very_many` such items, the only candidates are the best items by words and the items found by a graph.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _candidates(
     bounds, left_out = _bounds(members, query)
     wanted = _reaching(theta, left_out, bounds)
     found = np.flatnonzero(bounds >= wanted)
-    if len(found) <= blend.limits.many:
+    if len(found) <= blend.limits.compared * len(bounds):
         return _with_products(members, found, bounds, wanted)
     if blend.graphs and len(found) > blend.limits.very_many:
         n_best = max(blend.limits.candidates, k)
