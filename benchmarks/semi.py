@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.core import one_blas_thread
-from tacit.experiments.letor_task import cut_labels, read_letor_corpus
+from tacit.experiments.lists.letor_task import cut_labels, read_letor_corpus
 from tacit.rerank import get_method
 from tacit.rerank.gradient import neighbours
 from tacit.rerank.gradient.losses import SwapLoss
