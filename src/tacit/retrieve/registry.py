@@ -21,7 +21,7 @@ def _embedding(name: str, family: str, summary: str, **params: Any) -> Method:
 
 
 def _pairs(name: str, kind: str, summary: str, **params: Any) -> Method:
-    return Method(name, WORD_PAIRS, f"tacit.retrieve.margin.wordpair_forms:{kind}", summary, params)
+    return Method(name, WORD_PAIRS, f"tacit.retrieve.margin.wordpairs:{kind}", summary, params)
 
 
 def _hashed(millions: int) -> list[Method]:
@@ -61,7 +61,7 @@ METHODS = MethodTable(
         Method(
             "qe",
             WORDS,
-            "tacit.retrieve.lexical.expansion:QueryExpansionRanker",
+            "tacit.retrieve.lexical.cosine:QueryExpansionRanker",
             "tf-idf, the query expanded by its best items",
         ),
         Method("lsi", LATENT, "tacit.retrieve.latent.lsi:LsiRanker", "latent semantic indexing"),
@@ -101,7 +101,7 @@ METHODS = MethodTable(
         Method(
             "cl-lsi",
             CROSS,
-            "tacit.retrieve.latent.cl_lsi:ClLsiRanker",
+            "tacit.retrieve.latent.lsi:ClLsiRanker",
             "cross-language LSI: each pair is two versions of one document",
         ),
         Method(

@@ -21,7 +21,7 @@ from tacit.data import read_collection, read_folds, read_letor, read_qrels, read
 from tacit.data.letor.folds import Fold
 from tacit.features.query_document import MEASURES as COLUMNS
 from tacit.metrics import evaluate_rows
-from tacit.rerank.label_cuts import cut_labels as cut_labels  # part of the protocol
+from tacit.rerank.learning_curve import cut_labels as cut_labels  # part of the protocol
 from tacit.search.text_lists import FIELDS, FieldIndex
 
 LETOR_SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008")

@@ -121,8 +121,8 @@ def draw_spiral(points: np.ndarray, rankers: Mapping[str, ListRanker], path: Pat
 
 def draw_penalties(path: Path) -> None:
     """Draw figure 2: the penalty on the score difference of two neighbours, in both forms."""
+    from tacit.rerank.gradient.losses import NeighbourRegularizer
     from tacit.rerank.gradient.neighbours import NeighbourPairs
-    from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 
     pair = NeighbourPairs(np.array([0]), np.array([1]), np.ones(1))
     gaps = np.linspace(-6, 6, 121)
@@ -144,9 +144,8 @@ def example_forces() -> dict[str, np.ndarray]:
     >>> forces["labelled"].round(2).tolist()[1], forces["labelled"].round(2).tolist()[4] > 0
     (-0.62, True)
     """
-    from tacit.rerank.gradient.losses import SwapLoss
+    from tacit.rerank.gradient.losses import NeighbourRegularizer, SwapLoss
     from tacit.rerank.gradient.neighbours import find_neighbours
-    from tacit.rerank.gradient.regularizer import NeighbourRegularizer
     from tacit.rerank.rows import Rows
 
     scores = np.array([1.2, 0.8, 0.4, 0.0, -0.4, -0.8])

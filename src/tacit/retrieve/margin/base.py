@@ -14,11 +14,9 @@ import scipy.sparse as sp
 from tacit.core import DivergedError, check_choice, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.checkpoint import Stage
-from tacit.retrieve.epoch_log import EpochLog
-from tacit.retrieve.epochs import Schedule, TrainingHistory, run_epochs
+from tacit.retrieve.epochs import EpochLog, Schedule, TrainingHistory, WithRecipe, run_epochs
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.recipe import WithRecipe
 from tacit.retrieve.training_data import TrainingData
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them

@@ -22,7 +22,7 @@ from tacit.retrieve.factors import ItemFactors
 from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.margin.wordpair_forms import HashedPairRanker
+from tacit.retrieve.margin.wordpairs import HashedPairRanker
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import best_weight
 
