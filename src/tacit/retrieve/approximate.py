@@ -19,8 +19,7 @@ import scipy.sparse as sp
 from tacit.core import Estimator, Features, StoreError, TacitError, UsageError, check_number
 from tacit.features.knn import faiss_threads, import_faiss
 from tacit.kernels.graph.search import search_graph
-from tacit.kernels.topk import top_k_rows
-from tacit.retrieve.factors import DenseFactors, factor_scores
+from tacit.retrieve.factors import DenseFactors, best_items, factor_scores
 
 if TYPE_CHECKING:
     from tacit.retrieve.base import CollectionRanker
@@ -247,7 +246,5 @@ def best_by_words(scores: np.ndarray, n_best: int) -> np.ndarray:
     >>> best_by_words(np.array([[0.0, 2.0, 3.0]], np.float32), 2)
     array([2, 1])
     """
-    n_best = min(n_best, scores.shape[1])
-    items, found = np.empty((1, n_best), np.int64), np.empty((1, n_best), np.float32)
-    top_k_rows(scores, np.zeros(2, np.int32), np.empty(0, np.int32), items, found)
+    items, found = best_items(scores, None, n_best)
     return items[found > 0]

@@ -143,8 +143,9 @@ class ChangingItems(HoldsItems):
         return made
 
     def check_new_items(self) -> None:
-        """Raise unless this ranker accepts new items, fitted or not."""
-        raise UsageError(f"{type(self).__name__} cannot take new items: fit it again with all of them")
+        """Raise unless this ranker accepts new items, fitted or not: by default, if it can add them."""
+        if type(self)._add_items is ChangingItems._add_items:
+            raise UsageError(f"{type(self).__name__} cannot take new items: fit it again with all of them")
 
     def _add_items(self, items: Features) -> None:
         """Append checked items, which have the current width of the ranker, to the fitted attributes."""

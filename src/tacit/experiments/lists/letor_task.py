@@ -22,6 +22,7 @@ from tacit.data.letor.folds import Fold
 from tacit.features.query_document import MEASURES as COLUMNS
 from tacit.metrics import evaluate_rows
 from tacit.rerank.learning_curve import cut_labels as cut_labels  # part of the protocol
+from tacit.rerank.list_columns import minmax_lists
 from tacit.search.text_lists import FIELDS, FieldIndex
 
 LETOR_SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008")
@@ -189,21 +190,12 @@ def read_text_corpus(data: Path, name: str) -> TextCorpus:
     items = [item.take(rng.permutation(len(item.grades))) for item in read_judged_lists(data, name)]
     ids = [str(number) for number in range(len(items))]
     starts = np.concatenate([[0], np.cumsum([len(item.grades) for item in items])])
-    X = np.concatenate([scale_to_range(item.X) for item in items])
-    lists = Lists(X, np.concatenate([item.grades for item in items]), starts, ids, [""] * len(X))
+    X, numbers = np.concatenate([item.X for item in items]), np.repeat(np.arange(len(items)), np.diff(starts))
+    grades = np.concatenate([item.grades for item in items])
+    lists = Lists(minmax_lists(X, numbers), grades, starts, ids, [""] * len(X))
     parts = [[ids[n] for n in sorted(part)] for part in np.array_split(rng.permutation(len(ids)), N_FOLDS)]
     folds = {}
     for number in range(N_FOLDS):
         test, vali, *train = parts[number:] + parts[:number]
         folds[f"Fold{number + 1}"] = Fold(sorted((name for part in train for name in part), key=int), vali, test)
     return TextCorpus(name, lists, folds, tuple(item.content for item in items))
-
-
-def scale_to_range(X: np.ndarray) -> np.ndarray:
-    """Scale each column to 0 to 1; constant columns are 0.
-
-    >>> scale_to_range(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]])).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]
-    """
-    low, width = X.min(axis=0), np.ptp(X, axis=0)
-    return (X - low) / np.where(width > 0, width, 1.0)

@@ -91,9 +91,6 @@ class LsiRanker(CollectionRanker):
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [self.embed_queries(queries)]
 
-    def check_new_items(self) -> None:
-        """Accept all items, because any item can be folded in."""
-
     def _add_items(self, items: Features) -> None:
         self.item_vectors_ = np.concatenate([self.item_vectors_, self.embed_items(items)])
 

@@ -25,11 +25,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, UsageError, check_number, checked
-from tacit.kernels.topk import top_k_rows
 from tacit.metrics import full_ranking_measures
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, difference, sparse_row, word_terms
-from tacit.retrieve.factors import ItemFactors, append_rows, factor_scores, make_factors
+from tacit.retrieve.factors import ItemFactors, append_rows, best_items, factor_scores, make_factors
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import held_out_queries
 
@@ -65,9 +64,6 @@ class CosineRanker(CollectionRanker):
 
     def _query_factors(self, queries: Features) -> Sequence[Features]:
         return [queries]
-
-    def check_new_items(self) -> None:
-        """Accept all items, because any item can be added."""
 
     def _add_items(self, items: Features) -> None:
         self.items_ = append_rows(self.items_, items)
@@ -143,13 +139,10 @@ class QueryExpansionRanker(CosineRanker):
 
     def _mean_of_best(self, scores: np.ndarray, skip: sp.csr_array | None, n_expand: int) -> Features:
         """Return the mean of the best candidates of each query; a query without matches is not expanded."""
-        n_best = min(n_expand, self.n_items_)
-        best, best_scores = np.empty((len(scores), n_best), np.int64), np.empty((len(scores), n_best), np.float32)
-        skip = sp.csr_array(scores.shape, dtype=bool) if skip is None else skip
-        top_k_rows(scores, skip.indptr, skip.indices, best, best_scores)
+        best, best_scores = best_items(scores, skip, n_expand)
         found = best_scores > 0
         weights = (found / np.maximum(found.sum(axis=1, keepdims=True), 1)).astype(np.float32)
-        rows = np.arange(0, best.size + 1, n_best)
+        rows = np.arange(0, best.size + 1, best.shape[1])
         picked = sp.csr_array((weights.ravel(), np.maximum(best, 0).ravel(), rows), shape=scores.shape)
         return picked @ self.items_
 

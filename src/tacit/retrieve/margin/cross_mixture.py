@@ -151,9 +151,6 @@ class CrossMixtureRanker(CollectionRanker):
     def _n_item_features(self) -> int:
         return self.concepts_._n_item_features
 
-    def check_new_items(self) -> None:
-        """Accept all items."""
-
     def _add_items(self, items: Features) -> None:
         for _, ranker in self._parts():
             ranker.add_items(items)

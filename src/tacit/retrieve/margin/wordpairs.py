@@ -199,9 +199,6 @@ class WordPairRanker(SgdRanker):
                 f"and {self.items_.shape[1]}"
             )
 
-    def check_new_items(self) -> None:
-        """Accept all items."""
-
     def _add_items(self, items: Features) -> None:
         self.items_ = append_rows(self.items_, items)
 
@@ -234,10 +231,7 @@ class FullPairRanker(WordPairRanker):
     _fitted: ClassVar = {
         "items_": "items item_features",
         "weights_": "query_words item_words",
-        "best_epoch_": "",
-        "rate_": "",
-        "margin_": "",
-        "validation_items_": "?",
+        **SgdRanker._fitted,
     }
 
     def _check_params(self, data: TrainingData) -> None:
@@ -311,10 +305,7 @@ class HashedPairRanker(WordPairRanker):
         "alpha_": "",
         "n_words_": "",
         "n_item_words_": "",
-        "best_epoch_": "",
-        "rate_": "",
-        "margin_": "",
-        "validation_items_": "?",
+        **SgdRanker._fitted,
     }
 
     def __init__(
