@@ -34,7 +34,7 @@ import numpy as np
 from scipy.stats import beta
 
 from blend_simulation import MEASURE, Simulated, World, check_learner, make_world
-from tacit.experiments.questions.task import read_questions
+from tacit.experiments.collections.question_task import read_questions
 from tacit.judge.advise.advice import make_advice
 from tacit.judge.advise.procedure import CrossValidation
 from tacit.judge.advise.verdict import Gain, cautious_interval, widen_interval

@@ -9,8 +9,7 @@ import time
 
 import numpy as np
 
-from tacit.rerank.linear.auc import AucRanker
-from tacit.rerank.linear.auc_loss import AucLoss
+from tacit.rerank.linear.auc import AucLoss, AucRanker
 from tacit.rerank.rows import group_rows
 
 SIZES = (12_500, 25_000, 50_000, 100_000)

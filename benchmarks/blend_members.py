@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import cut
-from tacit.experiments.questions.task import QuestionTask, read_questions
+from tacit.experiments.collections.question_task import QuestionTask, read_questions
 from tacit.metrics import compare
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.member import deviations, length_trust, scores_near

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.experiments.questions.task import CORPORA, Fold, QuestionTask, read_questions
+from tacit.experiments.collections.question_task import CORPORA, Fold, QuestionTask, read_questions
 from tacit.retrieve import BlendRanker
 from tacit.retrieve.blend import learning
 from tacit.retrieve.blend import ranker as blend_ranker

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import cut
-from tacit.experiments.questions.task import CORPORA, QuestionTask, read_questions
+from tacit.experiments.collections.question_task import CORPORA, QuestionTask, read_questions
 from tacit.retrieve import Bm25Ranker
 from tacit.retrieve.blend.member import deviations, scores_near
 from tacit.retrieve.blend.ranker import BlendRanker

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.experiments.questions.task import QuestionTask, read_questions
+from tacit.experiments.collections.question_task import QuestionTask, read_questions
 from tacit.metrics import compare
 from tacit.retrieve import BlendRanker
 

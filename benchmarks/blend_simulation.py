@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from tacit.experiments.questions.task import QuestionTask
+from tacit.experiments.collections.question_task import QuestionTask
 from tacit.features.text.weighting import weigh
 from tacit.retrieve import BlendRanker, Bm25Ranker
 from tacit.retrieve.blend.embeddings import MIN_PAIRS

@@ -24,8 +24,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from tacit.core import map_blocks
-from tacit.experiments.links.splits import LinkSplit, split_links
-from tacit.experiments.links.task import read_linked_corpus
+from tacit.experiments.collections.link_task import LinkSplit, read_linked_corpus, split_links
 from tacit.retrieve import EmbeddingRanker
 from tacit.retrieve.margin.base import LARGEST_TRIPLE_BLOCK
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows

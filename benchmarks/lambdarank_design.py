@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.experiments.letor_task import (
+from tacit.experiments.lists.letor_task import (
     LETOR_SETS,
     FoldLists,
     LetorCorpus,

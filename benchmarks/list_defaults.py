@@ -20,7 +20,7 @@ import numpy as np
 from tacit.core import Lists
 from tacit.data import read_folds, read_letor
 from tacit.metrics import compare, evaluate_rows
-from tacit.rerank.label_cuts import cut_labels, cut_queries
+from tacit.rerank.learning_curve import cut_labels, cut_queries
 from tacit.rerank.ranking_lists import RankingTask, fit_lists
 
 SETS = ("OHSUMED-letor2", "OHSUMED-letor3-QueryLevelNorm", "MQ2008", "WTR")

@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.core import Lists
 from tacit.data import read_qrels, read_run
-from tacit.experiments.judges.assisted_lists import few_judged
+from tacit.experiments.judges import few_judged
 from tacit.metrics import evaluate_rows
 from tacit.metrics.rankings import order_run
 from tacit.rerank.program_pairs import ProgramPreferences

@@ -21,7 +21,7 @@ from tacit.core import one_blas_thread
 from tacit.data import read_collection
 from tacit.features import TextVectorizer
 from tacit.retrieve import ReconstructionRanker
-from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer
+from tacit.retrieve.latent.reconstruction import ReconstructionSettings, ReconstructionTrainer
 
 DIM = 100
 

@@ -20,15 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from tacit.core import one_blas_thread
-from tacit.experiments.letor_task import cut_labels, read_letor_corpus
+from tacit.experiments.lists.letor_task import cut_labels, read_letor_corpus
 from tacit.rerank import get_method
 from tacit.rerank.gradient import neighbours
-from tacit.rerank.gradient.losses import SwapLoss
+from tacit.rerank.gradient.losses import NeighbourRegularizer, SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.ranker import center_and_spread
-from tacit.rerank.gradient.regularizer import NeighbourRegularizer
-from tacit.rerank.gradient.scorer_training import GradientTerm, total_loss
-from tacit.rerank.gradient.scorers import make_scorer
+from tacit.rerank.gradient.scorer_training import GradientTerm, make_scorer, total_loss
 from tacit.rerank.rows import Rows
 
 K, COPIES = 5, (1, 2, 4, 8)

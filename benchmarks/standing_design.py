@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.experiments.letor_task import LETOR_SETS, LetorCorpus, cut_labels, measure_lists, read_letor_corpus
+from tacit.experiments.lists.letor_task import LETOR_SETS, LetorCorpus, cut_labels, measure_lists, read_letor_corpus
 from tacit.metrics import compare
 from tacit.rerank import BradleyTerryRanker, ListRanker, StandingRanker, get_method
 

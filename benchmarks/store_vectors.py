@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from tacit.experiments.questions.task import read_questions
+from tacit.experiments.collections.question_task import read_questions
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.core import Collection
 from tacit.data import read_collection, read_links
-from tacit.experiments.questions.task import read_questions
+from tacit.experiments.collections.question_task import read_questions
 from tacit.metrics import compare_systems
 from tacit.retrieve import BlendRanker
 from tacit.search import Searcher

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.core import Lists, one_blas_thread
-from tacit.experiments.letor_task import FoldLists, read_letor_corpus
+from tacit.experiments.lists.letor_task import FoldLists, read_letor_corpus
 from tacit.features.kliep import fit_kliep
 from tacit.rerank import AdaCostRanker, RankBoostRanker, TransductiveRanker
 

@@ -9,8 +9,7 @@ import argparse
 import os
 from pathlib import Path
 
-from tacit.experiments.links.splits import split_links
-from tacit.experiments.links.task import LinkTask, read_linked_corpus
+from tacit.experiments.collections.link_task import LinkTask, read_linked_corpus, split_links
 from tacit.features import TextVectorizer
 from tacit.retrieve import get_method
 

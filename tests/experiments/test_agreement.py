@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tacit.core import Lists
-from tacit.experiments.preference.agreement import (
+from tacit.experiments.lists.preference_figures import gain_figure
+from tacit.experiments.lists.preference_tables import (
     NUMBERS,
     Agreement,
     agreement_table,
@@ -13,7 +14,6 @@ from tacit.experiments.preference.agreement import (
     gains_by_agreement,
     grade_agreement,
 )
-from tacit.experiments.preference.figures import gain_figure
 from tacit.experiments.report import Row
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tacit.core import Collection, Links, UsageError
-from tacit.experiments.content import experiment as content
-from tacit.experiments.content.cost import cost_section
-from tacit.experiments.content.experiment import content_texts, first_sentence, short_texts
-from tacit.experiments.links.task import count_words
+from tacit.experiments.collections import content
+from tacit.experiments.collections.content import content_texts, cost_section, first_sentence, short_texts
+from tacit.experiments.collections.link_task import count_words
 from tacit.experiments.request import Request
 
 

@@ -8,10 +8,16 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, Links, UsageError
 from tacit.data import read_collection, read_links, read_pairs
-from tacit.experiments.crosslang import experiment as crosslang
-from tacit.experiments.crosslang.systems import CL_LSI_DIMS, Setting, SystemBench, make_part, needs_dictionary
-from tacit.experiments.crosslang.task import CrossCorpus, CrossTask, align, count_japanese, split_mates
-from tacit.experiments.links.task import count_words
+from tacit.experiments.collections import crosslang
+from tacit.experiments.collections.crosslang_systems import (
+    CL_LSI_DIMS,
+    Setting,
+    SystemBench,
+    make_part,
+    needs_dictionary,
+)
+from tacit.experiments.collections.crosslang_task import CrossCorpus, CrossTask, align, count_japanese, split_mates
+from tacit.experiments.collections.link_task import count_words
 from tacit.experiments.request import Request
 from tacit.retrieve import METHODS, ClLsiRanker
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tacit.experiments.crosslang.systems import mix
-from tacit.experiments.crosslang.translation import translation_matrix
+from tacit.experiments.collections.crosslang_systems import mix
+from tacit.experiments.collections.crosslang_task import translation_matrix
 from tacit.retrieve.validation import HeldOut
 
 N = 40

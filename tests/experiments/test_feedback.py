@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import UsageError
-from tacit.experiments.feedback.experiment import NOT_LEARNED, SETTINGS, choose_setting, run, score_list
-from tacit.experiments.judged_texts import BM25, JudgedList, read_judged_lists
+from tacit.experiments.lists.feedback import NOT_LEARNED, SETTINGS, choose_setting, run, score_list
+from tacit.experiments.lists.letor_task import BM25, JudgedList, read_judged_lists
 from tacit.experiments.request import Request
 from tacit.features.query_document import MEASURES
 from tacit.rerank import METHODS

@@ -7,9 +7,7 @@ import pytest
 
 from tacit.core import Judgments, Run
 from tacit.data import write_qrels, write_run
-from tacit.experiments.fuse.experiment import _close, run
-from tacit.experiments.fuse.grid import arithmetic, geometric, harmonic
-from tacit.experiments.fuse.task import noisy_copy
+from tacit.experiments.fuse import _close, arithmetic, geometric, harmonic, noisy_copy, run
 from tacit.experiments.request import Request
 
 

@@ -9,12 +9,18 @@ import scipy.sparse as sp
 from scipy.stats import ttest_1samp
 
 from tacit.core import Links
-from tacit.experiments.htr_over_ssi import experiment
-from tacit.experiments.htr_over_ssi.by_in_links import BORDERS, LinkRanks, crossing, link_ranks
-from tacit.experiments.htr_over_ssi.figures import corpus_figure, in_links_figure, world_figure
-from tacit.experiments.htr_over_ssi.world import N_GROUPS, N_TOPICS, WORDS_OF_EACH, generate
-from tacit.experiments.links.splits import split_links
-from tacit.experiments.links.task import LinkTask
+from tacit.experiments.collections import htr_over_ssi
+from tacit.experiments.collections.htr_over_ssi_figures import (
+    BORDERS,
+    LinkRanks,
+    corpus_figure,
+    crossing,
+    in_links_figure,
+    link_ranks,
+    world_figure,
+)
+from tacit.experiments.collections.htr_over_ssi_world import N_GROUPS, N_TOPICS, WORDS_OF_EACH, generate
+from tacit.experiments.collections.link_task import LinkTask, split_links
 from tacit.experiments.report import Row
 from tacit.experiments.request import Request
 from tacit.retrieve import get_method
@@ -69,12 +75,12 @@ def test_where_a_curve_passes_another():
 
 
 def test_the_plan_changes_one_thing_at_a_time_at_all_links():
-    default = experiment.plan_corpus(Request(), experiment.SYSTEMS)
-    assert [cell["system"] for cell in default] == [*experiment.SYSTEMS, "htr"]
+    default = htr_over_ssi.plan_corpus(Request(), htr_over_ssi.SYSTEMS)
+    assert [cell["system"] for cell in default] == [*htr_over_ssi.SYSTEMS, "htr"]
     assert default[-1]["start"] == "words"
-    cells = experiment.plan_corpus(Request(full=True), experiment.SYSTEMS)
+    cells = htr_over_ssi.plan_corpus(Request(full=True), htr_over_ssi.SYSTEMS)
     usual = [cell for cell in cells if len(cell) == 5 and cell["share"] == 1 and cell["dim"] == 100]
-    assert len(usual) == 3 * len(experiment.SYSTEMS)
+    assert len(usual) == 3 * len(htr_over_ssi.SYSTEMS)
     assert {cell["seed"] for cell in usual} == {0, 1, 2}
     around = [cell for cell in cells if (cell["share"] == 1 and len(cell) > 5) or cell["dim"] != 100]
     assert {cell["system"] for cell in around} == {"ssi-uv", "htr"}
@@ -84,23 +90,23 @@ def test_the_plan_changes_one_thing_at_a_time_at_all_links():
 
 
 def test_a_quick_run_has_short_training_and_the_square_alone():
-    cells = experiment.plan_corpus(Request(quick=True), experiment.SYSTEMS)
-    assert [cell["system"] for cell in cells] == [*experiment.SYSTEMS]
-    assert {cell["n_epochs"] for cell in cells} == {experiment.QUICK_EPOCHS}
+    cells = htr_over_ssi.plan_corpus(Request(quick=True), htr_over_ssi.SYSTEMS)
+    assert [cell["system"] for cell in cells] == [*htr_over_ssi.SYSTEMS]
+    assert {cell["n_epochs"] for cell in cells} == {htr_over_ssi.QUICK_EPOCHS}
 
 
 def test_the_printed_recipe_is_compared_on_the_core_too(tmp_path):
     write_links(tmp_path / "linked" / "foldoc")
     params = {"n_epochs": 1, "dim": 5}
     request = Request(data=tmp_path, systems=("htr", "ssi-uv"), params=params, as_printed=True, threads=1)
-    report = experiment.run(request)
+    report = htr_over_ssi.run(request)
     found = {
         (row.name, row.setting["items"], row.setting.get("least_links")): row.metrics["MAP"] for row in report.rows
     }
     lines = {(line[1], line[3], line[4]): line[5] for line in report.sections[0].rows}
     for start in ("normal", "scaled"):
         htr, ssi = f"htr printed {start}", f"ssi-uv printed {start}"
-        for items, least in (("all", None), ("core", experiment.CORE)):
+        for items, least in (("all", None), ("core", htr_over_ssi.CORE)):
             gain = found[htr, items, least] - found[ssi, items, least]
             assert lines[items, htr, ssi] == f"{gain:+.3f}"
 
@@ -123,9 +129,9 @@ def test_figures_show_what_was_measured(tmp_path):
 
 
 def test_free_vectors_win_where_words_do_not_tell(monkeypatch):
-    monkeypatch.setattr(experiment, "KNOWN", (6,))
+    monkeypatch.setattr(htr_over_ssi, "KNOWN", (6,))
     request = Request(quick=True, corpus="generated", systems=("ssi-uv", "htr"), params={"n_epochs": 8})
-    report = experiment.run(request)
+    report = htr_over_ssi.run(request)
     found = {(row.name, row.setting["hidden"]): row.metrics["MAP"] for row in report.rows}
     assert found["htr", 1.0] > found["ssi-uv", 1.0]
     assert {row.setting["recipe"] for row in report.rows} == {"mined", "printed"}
@@ -148,10 +154,10 @@ def test_a_run_reports_the_square_and_continues_from_its_cells(tmp_path, monkeyp
     systems = ("ssi-uv", "ssi-uv-noi", "htr", "htr-identity")
     params = {"n_epochs": 1, "dim": 5}
     request = Request(data=tmp_path, systems=systems, params=params, cells=tmp_path / "cells", threads=1)
-    report = experiment.run(request)
+    report = htr_over_ssi.run(request)
     square = [line for line in report.sections[0].rows if line[1] == "core"]
-    assert [tuple(line[3:5]) for line in square] == [(one, other) for _, one, other in experiment.SQUARE]
-    groups = {0: {}, experiment.CORE: {}}
+    assert [tuple(line[3:5]) for line in square] == [(one, other) for _, one, other in htr_over_ssi.SQUARE]
+    groups = {0: {}, htr_over_ssi.CORE: {}}
     for row in report.rows:
         groups.get(row.setting.get("least_links", 0), {})[row.name] = row
     whole, core = groups.values()
@@ -161,13 +167,13 @@ def test_a_run_reports_the_square_and_continues_from_its_cells(tmp_path, monkeyp
     assert len(core["htr"].values["MAP"]) <= len(whole["htr"].values["MAP"])
     by_core = report.sections[1]
     assert by_core.header[2:4] == ["all items", "2"]
-    line = next(line for line in by_core.rows if line[1] == experiment.SQUARE[1][0])
-    assert line[by_core.header.index(str(experiment.CORE))] == f"{gain:+.3f} ({square[1][6]})"
+    line = next(line for line in by_core.rows if line[1] == htr_over_ssi.SQUARE[1][0])
+    assert line[by_core.header.index(str(htr_over_ssi.CORE))] == f"{gain:+.3f} ({square[1][6]})"
     whole_gain = whole["htr-identity"].metrics["MAP"] - whole["ssi-uv"].metrics["MAP"]
     assert line[2].startswith(f"{whole_gain:+.3f} (")
     assert report.sections[2].rows[0][0] == "test links"
     monkeypatch.setattr(LinkTask, "fit_ranker", None)  # nothing is fitted again
-    again = experiment.run(request)
+    again = htr_over_ssi.run(request)
     assert json.dumps(again.to_json()) == json.dumps(report.to_json())
     pytest.importorskip("matplotlib")
     for name, draw in again.figures.items():
@@ -179,14 +185,18 @@ def test_several_seeds_are_also_tested_together(tmp_path):
     write_links(tmp_path / "linked" / "foldoc")
     params = {"n_epochs": 1, "dim": 5}
     request = Request(data=tmp_path, systems=("htr", "ssi-uv"), params=params, threads=1)
-    alone = [experiment.run(replace(request, seed=seed)) for seed in (3, 4)]
-    report = experiment.run(replace(request, seed=3, n_seeds=2))
+    alone = [htr_over_ssi.run(replace(request, seed=seed)) for seed in (3, 4)]
+    report = htr_over_ssi.run(replace(request, seed=3, n_seeds=2))
     lines = report.sections[0].rows
     assert [tuple(line[:2]) for line in lines[-2:]] == [("all", "all"), ("all", "core")]
     assert sorted(lines[:-2]) == sorted(line for part in alone for line in part.sections[0].rows)
     values = {}
     for row in report.rows:
-        if row.setting["items"] == "core" and row.setting["least_links"] == experiment.CORE and row.name == row.system:
+        if (
+            row.setting["items"] == "core"
+            and row.setting["least_links"] == htr_over_ssi.CORE
+            and row.name == row.system
+        ):
             values.setdefault(row.name, []).extend(row.values["MAP"])
     gain = np.subtract(values["htr"], values["ssi-uv"])
     assert lines[-1][5] == f"{gain.mean():+.3f}"

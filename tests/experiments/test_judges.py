@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.core import Lists, UsageError
-from tacit.experiments.judges.assisted_lists import few_judged
-from tacit.experiments.judges.experiment import run
-from tacit.experiments.judges.measuring import judge_values
+from tacit.experiments.judges import few_judged, judge_values, run
 from tacit.experiments.request import Request
 
 DATA = Path(os.environ.get("TACIT_DATA", "/nowhere"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.experiments.label.experiment import METRIC, CachedStanding, labels_needed, run
+from tacit.experiments.lists.label import METRIC, CachedStanding, labels_needed, run
 from tacit.experiments.request import Request
 from tacit.rerank import StandingRanker
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.core import Lists, TacitError, UsageError
-from tacit.experiments.letor_task import (
+from tacit.experiments.lists.letor_task import (
     FoldLists,
     cut_labels,
     first_queries,

@@ -1,6 +1,6 @@
 """One row for each system in a default run; a full run changes one thing at a time around it."""
 
-from tacit.experiments.links.plan import plan_links, printed_params
+from tacit.experiments.collections.links import plan_links, printed_params
 from tacit.experiments.request import Request
 
 RECIPES = [("mined", None), ("printed", "normal"), ("printed", "scaled")]

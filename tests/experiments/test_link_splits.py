@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.core import Links, TacitError
-from tacit.experiments.links.splits import LinkSplit, split_links
+from tacit.experiments.collections.link_task import LinkSplit, split_links
 
 
 @pytest.fixture(scope="module")

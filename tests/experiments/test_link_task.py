@@ -8,10 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Links, UsageError
-from tacit.experiments.links.experiment import run
-from tacit.experiments.links.plan import LSI_DIMS, plan_links
-from tacit.experiments.links.splits import split_links
-from tacit.experiments.links.task import LinkTask
+from tacit.experiments.collections.link_task import LinkTask, split_links
+from tacit.experiments.collections.links import LSI_DIMS, plan_links, run
 from tacit.experiments.request import Request
 from tacit.retrieve import get_method
 

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.app.main import main
 from tacit.core import TacitError, UsageError
-from tacit.experiments.papers import experiment
-from tacit.experiments.papers.claims import CLAIMS, Claim, Command
+from tacit.experiments import papers
+from tacit.experiments.papers import CLAIMS, Claim, Command
 from tacit.experiments.registry import EXPERIMENTS, get_experiment
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
@@ -43,21 +43,21 @@ def fake(values):
 @pytest.mark.parametrize(("found", "agrees"), [(0.4054, True), (0.4046, True), (0.4056, False)])
 def test_a_value_agrees_if_it_rounds_to_the_printed_one(found, agrees, monkeypatch, capsys):
     claim = Claim("papers.md", Command("fake", "toy"), "x", "MAP", 0.405, setting={"share": 1.0})
-    monkeypatch.setattr(experiment, "CLAIMS", (claim,))
-    monkeypatch.setattr(experiment, "get_experiment", lambda name: fake(np.array([found])))
-    report = experiment.run(Request(check=True))
+    monkeypatch.setattr(papers, "CLAIMS", (claim,))
+    monkeypatch.setattr(papers, "get_experiment", lambda name: fake(np.array([found])))
+    report = papers.run(Request(check=True))
     assert report.rows[0].setting["agrees"] == ("yes" if agrees else "no")
     assert main(["reproduce", "papers", "--check", "--json"]) == int(not agrees)
     row = json.loads(capsys.readouterr().out)["rows"][0]
     assert row["metrics"] == {"printed": 0.405, "found": found}
     missing = replace(claim, setting={"share": 0.3})
     with pytest.raises(TacitError, match="has no row of x"):
-        experiment.value_of(missing, fake(np.array([found])).run(Request()).rows)
+        papers.value_of(missing, fake(np.array([found])).run(Request()).rows)
 
 
 def test_a_claim_of_several_rows_is_their_mean():
     claim = Claim("papers.md", Command("fake", "toy"), "x", "MAP", 80.0, 1, 100)
-    assert experiment.value_of(claim, fake(np.array([0.7])).run(Request()).rows) == pytest.approx(80)
+    assert papers.value_of(claim, fake(np.array([0.7])).run(Request()).rows) == pytest.approx(80)
 
 
 def test_parameters_are_set_and_shown(monkeypatch):
@@ -68,16 +68,16 @@ def test_parameters_are_set_and_shown(monkeypatch):
             seen.append(dict(request.params))
             return fake(np.array([0.4])).run(request)
 
-    monkeypatch.setattr(experiment, "get_experiment", lambda name: Fake())
+    monkeypatch.setattr(papers, "get_experiment", lambda name: Fake())
     claim = Claim("papers.md", Command("fake", "toy", params=(("dim", 5),)), "x", "MAP", 0.4, setting={"share": 1.0})
     assert claim.command == "tacit reproduce fake --corpus toy --systems x --set dim=5"
-    assert [checked.agrees for checked in experiment.check([claim], Request(check=False))] == [True]
+    assert [checked.agrees for checked in papers.check([claim], Request(check=False))] == [True]
     assert seen == [{"dim": 5}]
 
 
 def test_without_check_nothing_is_computed(monkeypatch):
-    monkeypatch.setattr(experiment, "get_experiment", None)
-    report = experiment.run(Request())
+    monkeypatch.setattr(papers, "get_experiment", None)
+    report = papers.run(Request())
     assert len(report.rows) == len(CLAIMS)
     assert report.tests() == []  # claims are not systems of one experiment
     assert all(line[-1].startswith("tacit reproduce ") for line in report.sections[0].rows)

@@ -7,11 +7,9 @@ import pytest
 
 from tacit.core import Lists, UsageError
 from tacit.data.letor.files import write_letor
-from tacit.experiments.judged_texts import read_text_corpus
-from tacit.experiments.letor_task import read_letor_corpus
-from tacit.experiments.preference import experiment
-from tacit.experiments.preference.agreement import NUMBERS
-from tacit.experiments.preference.experiment import (
+from tacit.experiments.lists import preference
+from tacit.experiments.lists.letor_task import read_letor_corpus, read_text_corpus
+from tacit.experiments.lists.preference import (
     EFFECT_BETA,
     EFFECT_TOP,
     SHARES,
@@ -23,6 +21,7 @@ from tacit.experiments.preference.experiment import (
     measure_cell,
     run,
 )
+from tacit.experiments.lists.preference_tables import NUMBERS
 from tacit.experiments.request import Request
 from tacit.rerank import METHODS
 from tacit.rerank.gradient.neighbours import find_neighbours
@@ -185,7 +184,7 @@ def test_a_full_run_varies_neighbours_of_both_kinds_where_the_top_is_judged(data
 
 
 def test_a_full_run_reports_gains_by_agreement(data, monkeypatch, tmp_path):
-    monkeypatch.setattr(experiment, "NUMBERS", (2, 5))
+    monkeypatch.setattr(preference, "NUMBERS", (2, 5))
     report = run(Request(data=data, systems=("linear",), labels="top", full=True, n_seeds=1, threads=1))
     (gains,) = [section for section in report.sections if section.title.startswith("Gain of the regularizer")]
     assert sorted(line[:2] for line in gains.rows) == [["features", "2"], ["features", "5"]]

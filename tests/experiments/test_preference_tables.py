@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from tacit.experiments.preference.tables import depth_table, mean_values, preference_tables
+from tacit.experiments.lists.preference_tables import depth_table, mean_values, preference_tables
 from tacit.experiments.report import Row
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tacit.core import DataError, Links, UsageError
-from tacit.experiments.questions import experiment as questions
-from tacit.experiments.questions import task as task_module
-from tacit.experiments.questions.task import read_languages, read_questions, shared_documents
+from tacit.experiments.collections import question_task, questions
+from tacit.experiments.collections.question_task import read_languages, read_questions, shared_documents
 from tacit.experiments.request import Request
 from tacit.metrics import evaluate
 from tacit.retrieve import Bm25Ranker
@@ -193,7 +192,7 @@ def test_rows_with_an_encoder(folder, monkeypatch, tmp_path):
         return np.array([[1.0 + 20 * (name in topic) for topic in words] for name in own])
 
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(task_module, "load_encoder", lambda name: Encoder(encode, name))
+    monkeypatch.setattr(question_task, "load_encoder", lambda name: Encoder(encode, name))
     systems = ("bm25", "blend", "blend+encoder", "encoder", "rrf")
     request = Request(
         data=folder, corpus=str(folder), systems=systems, params={"dim": 8, "vectors": 4.0}, threads=1, encoder="e",

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.experiments.cells import CellCache
+from tacit.experiments.collections.link_figures import link_figures
 from tacit.experiments.figures import shown_systems
-from tacit.experiments.links.figures import link_figures
-from tacit.experiments.markdown import to_markdown
-from tacit.experiments.report import Report, Row
+from tacit.experiments.report import Report, Row, to_markdown
 from tacit.experiments.request import Request
 from tacit.metrics import compare
 

@@ -89,7 +89,7 @@ def test_an_experiment_with_one_seed_refuses_several():
 def test_an_experiment_takes_several_seeds_if_it_plans_them():
     """Whether a module plans several seeds is seen from its text, or from the text of the plan it shares."""
     for name, experiment in EXPERIMENTS.items():
-        module = import_module(f"tacit.experiments.{name.replace('-', '_')}.experiment")
+        module = import_module(experiment.home)
         text = Path(module.__file__).read_text("utf-8")
         assert ("request.seeds" in text or "plan_links" in text) == experiment.has_seeds, name
 
@@ -97,7 +97,7 @@ def test_an_experiment_takes_several_seeds_if_it_plans_them():
 def test_an_experiment_that_reads_the_printed_option_does_not_refuse_it():
     """Whether a module plans printed rows is seen from its text: such an experiment must take `--as-printed`."""
     for name, experiment in EXPERIMENTS.items():
-        module = import_module(f"tacit.experiments.{name.replace('-', '_')}.experiment")
+        module = import_module(experiment.home)
         text = Path(module.__file__).read_text("utf-8")
         if "as_printed" in text or "with_printed" in text or re.search(r"systems_of\(.*PRINTED", text):
             assert experiment.has_printed, name

@@ -7,9 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import DataError, UsageError
+from tacit.experiments.collections.reuters import (
+    ALONE,
+    RANKS,
+    TopicTask,
+    draw_precision,
+    jaccard,
+    make_ranker,
+    precision_at,
+    read_reuters,
+    run,
+)
 from tacit.experiments.request import Request
-from tacit.experiments.reuters.experiment import ALONE, draw_precision, make_ranker, run
-from tacit.experiments.reuters.task import RANKS, TopicTask, jaccard, precision_at, read_reuters
 from tacit.retrieve import CosineRanker
 
 

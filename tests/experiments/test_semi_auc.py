@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import UsageError
+from tacit.experiments.lists import semi_auc
+from tacit.experiments.lists.semi_auc import PAPER, Abstracts, draw_split
 from tacit.experiments.request import Request
-from tacit.experiments.semi_auc import experiment as semi_auc
-from tacit.experiments.semi_auc.experiment import PAPER, Abstracts, draw_split
 
 
 @settings(deadline=None, max_examples=25)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from tacit.core import UsageError
+from tacit.experiments.lists.spiral import example_forces, make_spiral, run
 from tacit.experiments.request import Request
-from tacit.experiments.spiral.experiment import make_spiral, run
-from tacit.experiments.spiral.figures import example_forces
 
 
 @pytest.fixture(scope="module")

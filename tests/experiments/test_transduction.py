@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tacit.core import UsageError
-from tacit.experiments.letor_task import read_letor_corpus
+from tacit.experiments.lists import transduction
+from tacit.experiments.lists.letor_task import read_letor_corpus
+from tacit.experiments.lists.transduction_analysis import improved_lists, weight_statistics
 from tacit.experiments.report import Row
 from tacit.experiments.request import Request
-from tacit.experiments.transduction import experiment as transduction
-from tacit.experiments.transduction.analysis import improved_lists, weight_statistics
 from tacit.rerank import AdaCostRanker
 
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.core import DataError, UsageError
-from tacit.experiments.registry import get_experiment
-from tacit.experiments.request import Request
-from tacit.experiments.usps.task import (
+from tacit.experiments.collections.usps import (
     GRIDS,
     PRINTED,
     SYSTEMS,
@@ -18,6 +16,8 @@ from tacit.experiments.usps.task import (
     grid,
     read_task,
 )
+from tacit.experiments.registry import get_experiment
+from tacit.experiments.request import Request
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import ttest_rel
 
+from tacit.experiments.collections.usps import tables_over_seeds
 from tacit.experiments.report import Row
-from tacit.experiments.usps.experiment import tables_over_seeds
 
 
 def row(system, split, seed, errors, dim=100):

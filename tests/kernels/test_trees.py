@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.kernels.trees import add_trees
+from tacit.kernels.boosting import add_trees
 
 
 def grow(rng, nodes, leaves, depth):

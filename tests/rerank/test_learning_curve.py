@@ -8,8 +8,7 @@ import pytest
 from tacit.app.main import main
 from tacit.core import Lists, TacitError, UsageError
 from tacit.data import write_letor, write_run
-from tacit.rerank.label_cuts import cut_labels, cut_queries
-from tacit.rerank.learning_curve import draw_folds, fold_parts, learning_curve, with_labels
+from tacit.rerank.learning_curve import cut_labels, cut_queries, draw_folds, fold_parts, learning_curve, with_labels
 
 
 def world(n_lists=20, n_rows=12, seed=0):

@@ -10,8 +10,7 @@ from scipy.stats import rankdata
 
 from tacit.metrics import evaluate_rows
 from tacit.rerank.gradient.ranker import BradleyTerryRanker, center_and_spread
-from tacit.rerank.gradient.scorer_training import is_ahead
-from tacit.rerank.gradient.scorers import make_scorer
+from tacit.rerank.gradient.scorer_training import is_ahead, make_scorer
 from tacit.rerank.list_columns import LEAST_SPREAD, decorrelation, list_quantiles, list_ranks, scale_within_lists
 from tacit.rerank.rows import group_rows
 

@@ -14,10 +14,8 @@ from tacit.rerank.boosting.rankboost import RankBoostRanker
 from tacit.rerank.boosting.semi import SemiRankBoostRanker, guess_grades
 from tacit.rerank.gradient.losses import PairLoss
 from tacit.rerank.gradient.ranker import BradleyTerryRanker
-from tacit.rerank.linear.ranksvm import RankSvmRanker
-from tacit.rerank.linear.tsvm import TransductiveSvmRanker
-from tacit.rerank.propagation.prf import FeedbackRanker
-from tacit.rerank.propagation.retraining import PseudoLabelRanker
+from tacit.rerank.linear.svm import RankSvmRanker, TransductiveSvmRanker
+from tacit.rerank.propagation.prf import FeedbackRanker, PseudoLabelRanker
 from tacit.rerank.rows import Rows, group_rows
 
 

@@ -21,7 +21,7 @@ from tacit.retrieve import (
     ReconstructionRanker,
     SparsePairRanker,
     checkpoint,
-    epoch_log,
+    epochs,
 )
 from tacit.retrieve.blend import embeddings
 from tacit.retrieve.checkpoint import Checkpoint
@@ -96,7 +96,7 @@ def whole(short_members):
 def cut_short(monkeypatch, moments):
     """Let the process die at some of the moments at which a block ends or a file is replaced, counted from now."""
     count = iter(range(10**9))
-    block, replace = epoch_log.EpochLog.block, os.replace
+    block, replace = epochs.EpochLog.block, os.replace
 
     def die_in_block(self, work):
         def work_or_die():
@@ -112,7 +112,7 @@ def cut_short(monkeypatch, moments):
             raise Killed
         replace(part, path)
 
-    monkeypatch.setattr(epoch_log.EpochLog, "block", die_in_block)
+    monkeypatch.setattr(epochs.EpochLog, "block", die_in_block)
     monkeypatch.setattr(checkpoint.os, "replace", die_in_file)
 
 
@@ -140,7 +140,7 @@ def test_a_finished_training_is_not_trained_again(name, tmp_path, monkeypatch, w
     fit(RANKERS[name], tmp_path / "c")
     for _ in range(2):  # the second reads what the first wrote
         with monkeypatch.context() as inner:
-            inner.setattr(epoch_log.EpochLog, "start_epoch", None)
+            inner.setattr(epochs.EpochLog, "start_epoch", None)
             again = fit(RANKERS[name], tmp_path / "c")
         assert bits(again) == whole[name]
         assert len(again.epochs_) >= 3
@@ -177,7 +177,7 @@ def test_blocks_that_the_checkpoint_has_are_not_trained_again(tmp_path, monkeypa
 
 
 def test_a_divergence_after_a_kill_goes_back_to_the_start_of_the_epoch(tmp_path, monkeypatch):
-    sound = epoch_log.Snapshots.is_sound
+    sound = epochs.Snapshots.is_sound
 
     def diverges_once(state):
         if diverges_once.left:
@@ -185,7 +185,7 @@ def test_a_divergence_after_a_kill_goes_back_to_the_start_of_the_epoch(tmp_path,
             return False
         return sound(state)
 
-    monkeypatch.setattr(epoch_log.Snapshots, "is_sound", diverges_once)
+    monkeypatch.setattr(epochs.Snapshots, "is_sound", diverges_once)
     diverges_once.left = 1
     wanted = fit(RANKERS["residual"])
     assert wanted.rate_ == 0.05

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import DivergedError, Links, TacitError
-from tacit.retrieve import METHODS, ClLsiRanker, CrossMixtureRanker, EmbeddingRanker, FullPairRanker, epoch_log
+from tacit.retrieve import METHODS, ClLsiRanker, CrossMixtureRanker, EmbeddingRanker, FullPairRanker, epochs
 from tacit.retrieve.epochs import Schedule, epoch_score, run_epochs
 from tacit.retrieve.margin.base import MarginRanker, block_for, choose_rate_and_margin, passes_for
 
@@ -148,7 +148,7 @@ def test_progress_counts_epochs_by_blocks_and_says_where_training_ends(monkeypat
 
         yield advance
 
-    monkeypatch.setattr(epoch_log, "progress_bar", bar)
+    monkeypatch.setattr(epochs, "progress_bar", bar)
     rows, links = chain()
     ranker = EmbeddingRanker(2, max_epochs=5, patience=2, seed=1).fit(rows, rows, links)
     n_run = ranker.epochs_[-1]["epoch"]

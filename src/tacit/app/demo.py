@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 def _show(demo: Demo, documents: Collection, links: Links, out: TextIO) -> None:
     from tacit.data import pydocs_versions
     from tacit.experiments.demo import QUESTIONS, answers
-    from tacit.experiments.markdown import table_of
+    from tacit.experiments.report import table_of
 
     n_linked, n_typed = (report.rows[0].to_json()["queries"] for report in (demo.links, demo.typed))
     out.write(

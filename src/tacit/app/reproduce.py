@@ -104,7 +104,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 def _write(report: Report, folder: Path) -> None:
     from tacit.data import open_output
-    from tacit.experiments.markdown import to_markdown
+    from tacit.experiments.report import to_markdown
 
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / f"{report.experiment}-{report.corpus}"
@@ -121,7 +121,7 @@ def _write(report: Report, folder: Path) -> None:
 
 
 def _show(report: Report, out: TextIO) -> None:
-    from tacit.experiments.markdown import COMPARED, TEST_NAMES, compared, neighbours, table_of
+    from tacit.experiments.report import COMPARED, TEST_NAMES, compared, neighbours, table_of
 
     out.writelines(f"{note}\n" for note in report.notes)
     out.write("\n")

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Collection, Links
-from tacit.experiments.links.splits import split_links
-from tacit.experiments.links.task import LinkedCorpus, LinkTask, count_words
+from tacit.experiments.collections.link_task import LinkedCorpus, LinkTask, count_words, split_links
 from tacit.experiments.report import Report, Row
 from tacit.retrieve import get_method
 from tacit.search import Searcher

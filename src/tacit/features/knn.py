@@ -10,6 +10,8 @@ products. For more points, an approximate index (HNSW by faiss, extra `ann`) is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import scipy.sparse as sp
 
 from tacit.core import (
     Features,
+    MissingExtraError,
     TacitError,
     UsageError,
     check_choice,
@@ -29,7 +32,6 @@ from tacit.core import (
     one_blas_thread,
     progress_bar,
 )
-from tacit.features.faiss_library import faiss_threads, import_faiss
 from tacit.kernels.graph.distances import nearest_by_sum, pair_squares
 from tacit.kernels.topk import top_k_rows
 
@@ -243,3 +245,24 @@ def _join(neighbours: np.ndarray, distances: np.ndarray, how: str) -> sp.csr_arr
     index_type = sp.get_index_dtype(maxval=max(len(keys), n_points))
     parts = values[first], (keys % n_points).astype(index_type), indptr.astype(index_type)
     return sp.csr_array(parts, shape=(n_points, n_points))
+
+
+def import_faiss(wanted_for: str = "an index for approximate search") -> Any:
+    """Import faiss, or raise an error that says what needs it."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise MissingExtraError(wanted_for, "faiss-cpu", "ann") from error
+    return faiss
+
+
+@contextmanager
+def faiss_threads(n_threads: int) -> Iterator[None]:
+    """Set the number of threads of faiss, and restore it."""
+    faiss = import_faiss()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -6,12 +6,23 @@ number of documents; every sum is over the words of the query, with repetition:
 
     bm25               see `bm25`, Lucene's variant, as in the ranker `bm25`
     log_bm25           ln(1 + bm25)
-    lm_absolute, lm_dirichlet, lm_jelinek_mercer     see `language_models`
+    lm_absolute, lm_dirichlet, lm_jelinek_mercer     see below
     tf                 sum c                          normalized_tf      sum c / |d|
     log_normalized_tf  sum ln(1 + c / |d|)            sum_log_tf         sum ln(1 + c)
     tf_idf             sum c ln(n / df)               log_tf_idf         sum ln(1 + c / |d| ln(n / df))
 
 Words in no document are left out.
+
+A smoothed language model of a document gives log p(q | d) = sum over the query's words w of (count in the query) * ln
+p(w | d). Let p(w | C) be the share of w among all words of the collection, c = c(w, d) its count in the document and
+|d| the document's length (Zhai and Lafferty, 2001):
+
+    absolute         max(c - delta, 0) / |d| + delta u / |d| p(w | C),   u different words in d
+    dirichlet        (c + mu p(w | C)) / (|d| + mu)
+    jelinek-mercer   (1 - lambda) c / |d| + lambda p(w | C)
+
+An empty document has c / |d| = 0 and u / |d| = 1, like a single word that is not in the query. Words that are not in
+the collection are left out of the query, because they would not distinguish documents.
 """
 
 from __future__ import annotations
@@ -24,12 +35,12 @@ import scipy.sparse as sp
 
 from tacit.core import TacitError, check_kind
 from tacit.features.bm25 import DELTA, K1, VARIANTS, inverse_frequencies, length_norms
-from tacit.features.language_models import absolute, dirichlet, jelinek_mercer
 
 MEASURES = (
     "bm25", "log_bm25", "lm_absolute", "lm_dirichlet", "lm_jelinek_mercer",
     "tf", "normalized_tf", "log_normalized_tf", "sum_log_tf", "tf_idf", "log_tf_idf",
 )  # fmt: skip
+LM_DELTA, MU, LAMBDA = 0.7, 2000.0, 0.1  # of the language models
 
 
 @dataclass(frozen=True)
@@ -130,3 +141,24 @@ class QueryDocumentFeatures:
             raise TacitError(f"docs has row {rows.max()}, want 0 to {self.n_docs - 1}")
         row = sp.csr_array(query)
         return np.hstack([field.measures(row.data, row.indices, rows) for field in self.fields.values()])
+
+
+def absolute(counts: np.ndarray, shares: np.ndarray, lengths: np.ndarray, n_different: np.ndarray) -> np.ndarray:
+    """Return ln p(w | d) with absolute discounting, (n_docs, n_words), given counts and shares (n_words,)."""
+    length = np.maximum(lengths, 1)[:, None]
+    kept = np.where(lengths > 0, n_different, 1)[:, None]
+    return np.log(np.maximum(counts - LM_DELTA, 0) / length + LM_DELTA * kept / length * shares)
+
+
+def dirichlet(counts: np.ndarray, shares: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return ln p(w | d) with a Dirichlet prior, (n_docs, n_words).
+
+    >>> dirichlet(np.array([[0.0]]), np.array([0.5]), np.array([0.0])).round(4)
+    array([[-0.6931]])
+    """
+    return np.log((counts + MU * shares) / (lengths[:, None] + MU))
+
+
+def jelinek_mercer(counts: np.ndarray, shares: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return ln p(w | d) as a mixture with the collection, (n_docs, n_words)."""
+    return np.log((1 - LAMBDA) * counts / np.maximum(lengths, 1)[:, None] + LAMBDA * shares)

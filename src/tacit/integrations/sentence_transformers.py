@@ -27,7 +27,7 @@ from tacit.data import staged
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.features.text.tokenizers import WITHOUT_SPACES
 from tacit.retrieve import CollectionRanker, EmbeddingRanker, HtrPairsRanker, LsiRanker, LsiTfidfRanker
-from tacit.retrieve.latent.cl_lsi import ClLsiRanker
+from tacit.retrieve.latent.lsi import ClLsiRanker
 from tacit.search import Searcher
 from tacit.search.encoders import encode_texts
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.core import TacitError
 from tacit.rerank import LightGbmRanker, ListRanker, RankBoostRanker
-from tacit.rerank.boosting.trees import Trees
+from tacit.rerank.boosting.lightgbm import Trees
 
 LARGEST_FLOAT32 = np.finfo(np.float32).max
 

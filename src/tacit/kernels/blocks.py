@@ -10,8 +10,8 @@ the same bits for any number of threads.
 
 import numpy as np
 
-from tacit.kernels.loops import njit
-from tacit.kernels.rows import FAST, add_projection
+from tacit.kernels.loops import FAST, njit
+from tacit.kernels.rows import add_projection
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""The loops of one boosting round over binned features.
+"""The loops of one boosting round over binned features, and sums of regression trees over rows.
 
 A stump is h(d) = [code > cut] of one feature. codes is (n_features, n_rows); the cuts of feature f are 0 to
 n_cuts[f] - 1. D is a distribution over pairs (better, worse). The potential of a row is
@@ -7,6 +7,10 @@ n_cuts[f] - 1. D is a distribution over pairs (better, worse). The potential of 
 
 so the margin of a stump, r = sum over pairs of D (h(better) - h(worse)), is the sum of pi over the rows where h is 1.
 Every sum runs in a fixed order, so results have the same bits for any number of threads.
+
+**Trees.** Nodes are numbered consecutively over all trees. A node with feature f and threshold t sends a row to `left`
+if X[row, f] <= t, else to `right`. A negative child is the leaf ~child. A child node has a larger number than its
+parent, so every walk ends. `missing` defines NaN: 0 treats it as the value 0, 1 goes left, 2 goes right.
 """
 
 import numpy as np
@@ -162,3 +166,22 @@ def add_stumps(X, features, thresholds, weights, scores):
         for t in range(len(features)):
             if X[row, features[t]] > thresholds[t]:
                 scores[row] += weights[t]
+
+
+@njit(cache=True, nogil=True)
+def add_trees(X, roots, feature, threshold, missing, left, right, values, scores):
+    """scores[row] += the values of the leaves that the row reaches, tree by tree."""
+    for row in range(X.shape[0]):
+        total = scores[row]
+        for tree in range(roots.shape[0]):
+            at = roots[tree]
+            while at >= 0:
+                value = X[row, feature[at]]
+                if value != value and missing[at] > 0:
+                    at = left[at] if missing[at] == 1 else right[at]
+                else:
+                    if value != value:
+                        value = 0.0
+                    at = left[at] if value <= threshold[at] else right[at]
+            total += values[~at]
+        scores[row] = total

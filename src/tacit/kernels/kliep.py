@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from tacit.kernels.loops import njit
-
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
+from tacit.kernels.loops import FAST, njit
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ from typing import Any
 from tacit.numba_cache import ensure_cache
 
 _lock = RLock()
+FAST = {"contract", "reassoc", "arcp", "nsz"}  # for `fastmath`: sums may be reordered; NaN is preserved
 
 
 class Loop:

@@ -14,9 +14,8 @@ are float64, because errors of thousands of steps add up in them. Rows are CSR.
 
 import numpy as np
 
-from tacit.kernels.loops import njit
+from tacit.kernels.loops import FAST, njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 CHECK_EVERY = 32  # steps between checks of the condition of M
 
 

@@ -9,9 +9,7 @@ line. The sum of a word runs over r in order, so the result has the same bits fo
 
 import numpy as np
 
-from tacit.kernels.loops import njit
-
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
+from tacit.kernels.loops import FAST, njit
 
 
 @njit(cache=True, nogil=True)
@@ -137,3 +135,12 @@ def add_to_rows(rows, moving, steps, rate, table, low, high):
         if low <= row < high:
             for k in range(dim):
                 table[row, k] += rate * steps[r, k]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def dot(a, b):
+    """a . b in float32."""
+    total = np.float32(0)
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total

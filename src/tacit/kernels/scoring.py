@@ -10,9 +10,8 @@ import math
 
 import numpy as np
 
-from tacit.kernels.loops import njit
+from tacit.kernels.loops import FAST, njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 TILE = 64  # item vectors of one tile stay in cache while all queries of the block are scored
 
 

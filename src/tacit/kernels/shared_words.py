@@ -9,8 +9,8 @@ Rows of CSR matrices are canonical: columns are sorted and unique.
 
 import numpy as np
 
-from tacit.kernels.loops import njit
-from tacit.kernels.rows import FAST, add_projection
+from tacit.kernels.loops import FAST, njit
+from tacit.kernels.rows import add_projection
 
 
 @njit(cache=True, nogil=True)
@@ -77,18 +77,23 @@ def shared_sum(indices, data, at, end, other_indices, other_data, other, other_e
 
 
 @njit(cache=True, nogil=True)
+def shared_gap(query_words, item_words, query, better, worse, diagonal):
+    """Shared words of a query and the better item, weighted by the diagonal, minus those with the worse item."""
+    indptr, indices, data = query_words
+    starts, words, values = item_words
+    row = indices, data, indptr[query], indptr[query + 1]
+    gap = shared_sum(*row, words, values, starts[better], starts[better + 1], diagonal)
+    return gap - shared_sum(*row, words, values, starts[worse], starts[worse + 1], diagonal)
+
+
+@njit(cache=True, nogil=True)
 def shared_gaps(query_words, item_words, queries, items, start, stop, diagonal, gaps):
     """gaps[b] = shared-word score of query b with items[2 b] minus that with items[2 b + 1], for b from start to stop.
 
     query_words and item_words are CSR triples (indptr, indices, data).
     """
-    indptr, indices, data = query_words
-    item_indptr, item_indices, item_data = item_words
     for b in range(start, stop):
-        row = indices, data, indptr[queries[b]], indptr[queries[b] + 1]
-        better, worse = items[2 * b], items[2 * b + 1]
-        gaps[b] = shared_sum(*row, item_indices, item_data, item_indptr[better], item_indptr[better + 1], diagonal)
-        gaps[b] -= shared_sum(*row, item_indices, item_data, item_indptr[worse], item_indptr[worse + 1], diagonal)
+        gaps[b] = shared_gap(query_words, item_words, queries[b], items[2 * b], items[2 * b + 1], diagonal)
 
 
 @njit(cache=True, nogil=True)

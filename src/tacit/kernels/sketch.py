@@ -13,11 +13,10 @@ import math
 
 import numpy as np
 
-from tacit.kernels.loops import njit
+from tacit.kernels.loops import FAST, njit
 
 BLOCK = 64
 SMALLEST_SCALE = np.float32(1e-30)  # a vector with a smaller scale counts as 0, because its quotients would be inexact
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 
 
 @njit(cache=True, nogil=True)

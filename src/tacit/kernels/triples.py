@@ -11,9 +11,9 @@ the second.
 
 import numpy as np
 
-from tacit.kernels.loops import njit
-from tacit.kernels.rows import FAST, add_projection
-from tacit.kernels.shared_words import shared_sum, update_diagonal_of_pair
+from tacit.kernels.loops import FAST, njit
+from tacit.kernels.rows import add_projection, dot
+from tacit.kernels.shared_words import shared_gap, update_diagonal_of_pair
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -60,25 +60,6 @@ def project_gap(rows, better, worse, table, out, work):
     add_projection(indices, data, indptr[worse], indptr[worse + 1], table, work)
     for k in range(len(out)):
         out[k] -= work[k]
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dot(a, b):
-    """a . b."""
-    total = np.float32(0)
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def shared_gap(query_words, item_words, query, better, worse, diagonal):
-    """Shared words of a query and the better item, weighted by the diagonal, minus those with the worse item."""
-    indptr, indices, data = query_words
-    starts, words, values = item_words
-    row = indices, data, indptr[query], indptr[query + 1]
-    gap = shared_sum(*row, words, values, starts[better], starts[better + 1], diagonal)
-    return gap - shared_sum(*row, words, values, starts[worse], starts[worse + 1], diagonal)
 
 
 @njit(cache=True, nogil=True)

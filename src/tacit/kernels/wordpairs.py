@@ -12,9 +12,8 @@ Every entry is summed in a fixed order, so the result has the same bits for any 
 
 import numpy as np
 
-from tacit.kernels.loops import njit
+from tacit.kernels.loops import FAST, njit
 
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
 TILE = 4096  # item words at a time, so that rows shared by queries of a block are still in cache
 
 

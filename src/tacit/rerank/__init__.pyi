@@ -11,13 +11,13 @@ from tacit.rerank.gradient.ranker import BradleyTerryRanker as BradleyTerryRanke
 from tacit.rerank.gradient.ranker import LambdaRankRanker as LambdaRankRanker
 from tacit.rerank.linear.auc import AucRanker as AucRanker
 from tacit.rerank.linear.auc import SemiAucRanker as SemiAucRanker
-from tacit.rerank.linear.ranksvm import RankSvmRanker as RankSvmRanker
 from tacit.rerank.linear.ridge import ListRidgeRanker as ListRidgeRanker
 from tacit.rerank.linear.standing import StandingRanker as StandingRanker
-from tacit.rerank.linear.tsvm import TransductiveSvmRanker as TransductiveSvmRanker
+from tacit.rerank.linear.svm import RankSvmRanker as RankSvmRanker
+from tacit.rerank.linear.svm import TransductiveSvmRanker as TransductiveSvmRanker
 from tacit.rerank.propagation.manifold import ManifoldRanker as ManifoldRanker
 from tacit.rerank.propagation.prf import FeedbackRanker as FeedbackRanker
-from tacit.rerank.propagation.retraining import PseudoLabelRanker as PseudoLabelRanker
+from tacit.rerank.propagation.prf import PseudoLabelRanker as PseudoLabelRanker
 from tacit.rerank.ranking_lists import RankingTask as RankingTask
 from tacit.rerank.ranking_lists import fit_lists as fit_lists
 from tacit.rerank.ranking_lists import rank_folds as rank_folds

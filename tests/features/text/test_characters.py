@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.features.text.characters import CharacterPairs
-from tacit.features.text.words import Span, UnicodeWords, fold
+from tacit.features.text.words import CharacterPairs, Span, UnicodeWords, fold
 
 PAIRS = CharacterPairs()
 

@@ -75,7 +75,7 @@ def test_many_texts_give_what_each_gives_alone(japanese, monkeypatch):
 
 
 def test_what_was_cut_once_comes_from_the_cache_unless_it_is_damaged(japanese, monkeypatch, tmp_path):
-    monkeypatch.setattr("tacit.features.text.japanese_cache.FEWEST_KEPT", 10)
+    monkeypatch.setattr("tacit.features.text.japanese.FEWEST_KEPT", 10)
     first = list(japanese.joined_many([TEXT, ""]))
     (kept,) = (tmp_path / "cache" / "japanese").iterdir()
 
@@ -92,7 +92,7 @@ def test_what_was_cut_once_comes_from_the_cache_unless_it_is_damaged(japanese, m
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(japanese, monkeypatch, tmp_path):
-    monkeypatch.setattr("tacit.features.text.japanese_cache.FEWEST_KEPT", 10)
+    monkeypatch.setattr("tacit.features.text.japanese.FEWEST_KEPT", 10)
     (tmp_path / "cache").write_text("a file where the folder should be")
     assert list(japanese.joined_many([TEXT])) == [japanese.joined(TEXT)]
 

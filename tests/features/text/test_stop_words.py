@@ -3,7 +3,7 @@
 import pytest
 
 from tacit.core import DataError, TacitError, UsageError
-from tacit.features.text.stop_words import load_stop_words
+from tacit.features.text.tokenizers import load_stop_words
 
 
 def test_none_words_english_and_files(tmp_path):

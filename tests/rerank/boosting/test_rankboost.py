@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from tacit.core import Lists, TacitError
 from tacit.data import read_folds, read_letor
 from tacit.metrics import evaluate_rows
-from tacit.rerank.boosting.bins import BinnedFeatures
 from tacit.rerank.boosting.rankboost import AdaCostRanker, RankBoostRanker, best_prefix, measure_both_ways
-from tacit.rerank.boosting.stumps import Stumps
+from tacit.rerank.boosting.stumps import BinnedFeatures, Stumps
 from tacit.rerank.list_columns import scale_within_lists
 from tacit.rerank.rows import Rows, group_rows
 

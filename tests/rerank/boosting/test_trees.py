@@ -8,7 +8,7 @@ import pytest
 
 from tacit.core import StoreError
 from tacit.rerank import LightGbmRanker
-from tacit.rerank.boosting.trees import read_trees
+from tacit.rerank.boosting.lightgbm import read_trees
 
 lightgbm = pytest.importorskip("lightgbm")
 

@@ -11,12 +11,10 @@ from tacit.metrics import evaluate_rows
 from tacit.rerank import METHODS
 from tacit.rerank.gradient import scorer_training
 from tacit.rerank.gradient.expected_pairs import expected_pairs
-from tacit.rerank.gradient.losses import PairLoss, SwapLoss, parse_swap_measure
+from tacit.rerank.gradient.losses import NeighbourRegularizer, PairLoss, SwapLoss, parse_swap_measure
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.ranker import BradleyTerryRanker, LambdaRankRanker
-from tacit.rerank.gradient.regularizer import NeighbourRegularizer
-from tacit.rerank.gradient.scorer_training import total_loss
-from tacit.rerank.gradient.scorers import make_scorer
+from tacit.rerank.gradient.scorer_training import make_scorer, total_loss
 from tacit.rerank.rows import Pairs, Rows, group_rows
 
 MANY = settings(deadline=None, max_examples=15)

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import Lists, TacitError
-from tacit.rerank.linear.auc import AucRanker, SemiAucRanker, minimise
-from tacit.rerank.linear.auc_loss import AucLoss
+from tacit.rerank.linear.auc import AucLoss, AucRanker, SemiAucRanker, minimise
 from tacit.rerank.propagation.manifold import ManifoldRanker
 from tacit.rerank.rows import group_rows
 

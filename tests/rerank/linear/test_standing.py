@@ -10,8 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from tacit.core import Lists, StoreError, TacitError
 from tacit.metrics import evaluate_rows
 from tacit.rerank.gradient.ranker import BradleyTerryRanker
-from tacit.rerank.linear.ordinal import LEVEL_PRECISION, Answers, OrdinalProblem, Parameters
-from tacit.rerank.linear.standing import VIEWS, StandingRanker
+from tacit.rerank.linear.standing import LEVEL_PRECISION, VIEWS, Answers, OrdinalProblem, Parameters, StandingRanker
 from tacit.rerank.list_columns import list_discounts
 from tacit.rerank.rows import group_rows
 from tacit.search import load, save

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tacit.core import Collection, TacitError
-from tacit.features.text.spelling import spelling_rows
+from tacit.features.text.lexicon import spelling_rows
 from tacit.retrieve import BlendRanker
 from tacit.retrieve.blend.member import Limits, names_of
 from tacit.retrieve.training_data import Terms

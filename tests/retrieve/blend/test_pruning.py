@@ -8,11 +8,11 @@ from tacit.core import Links
 from tacit.features.text.weighting import weigh
 from tacit.kernels.topk import top_k_rows
 from tacit.retrieve import BlendRanker, Bm25Ranker, EmbeddingRanker, LearnedConcepts
+from tacit.retrieve.approximate import NeighborGraph
 from tacit.retrieve.blend import pruning
 from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
 from tacit.retrieve.blend.member import Limits, names_of
 from tacit.retrieve.blend.titles import TitleMember
-from tacit.retrieve.neighbor_graph import NeighborGraph
 from tacit.retrieve.vectors import join_vectors
 
 N_DOCS, N_WORDS, N_QUERIES, DIM = 400, 80, 12, 7

@@ -7,8 +7,12 @@ import scipy.sparse as sp
 from tacit.core import DivergedError, Links, TacitError, UsageError
 from tacit.retrieve import CosineRanker, ReconstructionRanker
 from tacit.retrieve.epochs import diverged
-from tacit.retrieve.latent.reconstruction import HalvesTask
-from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, leave_out_words
+from tacit.retrieve.latent.reconstruction import (
+    HalvesTask,
+    ReconstructionSettings,
+    ReconstructionTrainer,
+    leave_out_words,
+)
 from tacit.retrieve.snapshots import Snapshots
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from tacit.core import Links, TacitError, UsageError
 from tacit.retrieve import METHODS, ClLsiRanker, CrossRanker, get_method
-from tacit.retrieve.margin.cross_tasks import AlternatingTasks, SecondTask, only_rows
+from tacit.retrieve.margin.cross import AlternatingTasks, SecondTask, only_rows
 from tacit.retrieve.margin.embedding_sgd import EmbeddingSettings, EmbeddingTrainer, Tables, TrainingRows
 from tacit.retrieve.margin.tasks import PairTask
 from tacit.search.models import find_class

@@ -70,7 +70,7 @@ class Told:
 )
 def test_the_weight_has_the_least_rank_loss_of_those_as_good_as_the_best(losses, spread, chosen):
     task = Told({0.4: 0.4, 1.0: 0.49, 5.0: 0.5}, losses, spread)
-    assert HtrPairsRanker()._choose_mu(task) == chosen
+    assert HtrPairsRanker()._best_mu(task, WEIGHTS, least="rank_loss") == chosen
 
 
 def test_triples_choose_by_their_order(world):

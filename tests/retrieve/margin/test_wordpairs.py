@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.core import DivergedError, Links, StoreError, TacitError, UsageError
-from tacit.retrieve.margin.wordpair_forms import FullPairRanker, HashedPairRanker, SparsePairRanker
 from tacit.retrieve.margin.wordpair_sgd import PRIME, PairSettings, Pattern, Segments, WordPairTrainer
+from tacit.retrieve.margin.wordpairs import FullPairRanker, HashedPairRanker, SparsePairRanker
 from tacit.search.models import find_class
 from tacit.store import pack_estimator, unpack_estimator
 

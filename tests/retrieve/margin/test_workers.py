@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from tacit.retrieve.margin.workers import WorkerPool
+from tacit.retrieve.margin.block_sgd import WorkerPool
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

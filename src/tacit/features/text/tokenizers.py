@@ -1,28 +1,28 @@
 """Tokenizers by language: from text to the terms that a vectorizer counts.
 
-A tokenizer works in two steps. A segmenter splits the text into words (`words.UnicodeWords` for languages that
-separate words by spaces, `japanese.JapaneseWords` for Japanese, `characters.CharacterPairs` for Chinese, Thai and
-others, and for texts of any language). Then each word becomes a term: stop words are dropped and, on request, words are
-stemmed by Snowball. The second step depends on the word only, so readers of many texts run it once for each distinct
-word.
+A tokenizer works in two steps. A segmenter splits the text into words (`words.UnicodeWords` for languages that separate
+words by spaces, `japanese.JapaneseWords` for Japanese, `words.CharacterPairs` for Chinese, Thai and others, and for
+texts of any language). Then each word becomes a term: stop words (the English list of scikit-learn, a file, or given
+words) are dropped and, on request, words are stemmed by Snowball. The second step depends on the word only, so readers
+of many texts run it once for each distinct word.
 
-A language is given by its ISO 639 code ("en", also "en-GB") or its English name ("english").
-To add a language, add its segmenter to `SEGMENTERS`.
+A language is given by its ISO 639 code ("en", also "en-GB") or its English name ("english"). To add a language, add its
+segmenter to `SEGMENTERS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AnySet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tacit.core import UsageError, check_choice, checked
-from tacit.features.text.characters import CharacterPairs
+from tacit.core import DataError, TacitError, UsageError, check_choice, check_list, checked, shown
 from tacit.features.text.japanese import JapaneseWords
-from tacit.features.text.stop_words import StopWords, load_stop_words
-from tacit.features.text.words import Segmenter, Span, UnicodeWords
+from tacit.features.text.words import CharacterPairs, Segmenter, Span, UnicodeWords
 
 if TYPE_CHECKING:
     from tacit.features.text.finding import TermFinder
@@ -47,6 +47,9 @@ SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
     **dict.fromkeys(SNOWBALL, UnicodeWords),
     "ja": JapaneseWords,
 }
+StopWords: TypeAlias = str | os.PathLike[str] | Iterable[str] | None
+
+_ENGLISH = ("en", "english")
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,3 +189,39 @@ def _snowball(code: str) -> Callable[[str], str]:
     except KeyError as error:
         raise UsageError(f"the installed PyStemmer has no stemmer for {SNOWBALL[code]}; want a newer one") from error
     return lru_cache(N_STEMS)(stemmer.stemWord)  # several times faster than the stemmer's own cache
+
+
+def load_stop_words(given: StopWords) -> list[str]:
+    """Return the stop words as a list, as written in the source.
+
+    given: None for no stop words, "en" for the built-in English list, a path of a file with words separated by
+    whitespace, or the words themselves.
+
+    >>> load_stop_words(["the", "of"]), "the" in load_stop_words("en")
+    (['the', 'of'], True)
+    """
+    if given is None:
+        return []
+    if isinstance(given, str) and given.lower() in _ENGLISH:
+        # Late import: scikit-learn takes longer than a short command.
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return sorted(ENGLISH_STOP_WORDS)
+    if isinstance(given, str | os.PathLike):
+        return _read_words(Path(given))
+    words = check_list("stop_words", given, "words, a file of words or 'en'")
+    for word in words:
+        if not isinstance(word, str):
+            raise TacitError(f"stop_words contains {shown(word)}, want words, a file of words or 'en'")
+    return words
+
+
+def _read_words(path: Path) -> list[str]:
+    if not path.is_file():
+        raise UsageError(f"stop_words is {str(path)!r}, want 'en', a list of words, or a file that exists")
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text: {error.reason} at byte {error.start}", path=path) from error

@@ -31,8 +31,7 @@ from tacit.core.texts import TextWriter
 from tacit.features.text.counting import WordNumbers, checked_texts, read_words, row_blocks, word_parts
 from tacit.features.text.function_words import function_words
 from tacit.features.text.grams import GramTable
-from tacit.features.text.stop_words import StopWords
-from tacit.features.text.tokenizers import Tokenizer, tokenizer_for
+from tacit.features.text.tokenizers import StopWords, Tokenizer, tokenizer_for
 from tacit.features.text.vocabulary import Spellings, choose_vocabulary, count_and_spell
 from tacit.features.text.weighting import IDF_NAMES, TF_NAMES, inverse_document_frequency, weigh
 

@@ -1,4 +1,4 @@
-"""Words of any script with spaces or punctuation between words.
+"""Words of any script, and pairs of characters of scripts without spaces between words.
 
 A word is a run of Unicode letters and digits, in any script, with the combining marks that follow them (vowel signs of
 Hindi or Tamil, points of Hebrew or Yiddish). All other characters separate words, including the underscore:
@@ -10,6 +10,11 @@ then NFKC, lower case, NFKC again (small letters may compose where capitals do n
 the plain one. So a word depends only on its own characters, not on its neighbours, and all encodings of a character
 give the same word. ASCII text, and the ASCII part of other text, needs none of this and takes a faster path with the
 same result.
+
+**Scripts without spaces.** A run of Chinese, Japanese, Thai, Lao, Khmer or Burmese letters becomes all pairs of
+neighbouring characters. Each Chinese character is also a term, because many are words. A character here is a letter
+with its marks. No dictionary is needed, and query and document match if they share two consecutive characters. All
+other text is split by `UnicodeWords`.
 """
 
 from __future__ import annotations
@@ -36,6 +41,11 @@ _INVISIBLE = re.compile("[\u00ad\u180b-\u180f\u200c\u200d\u2060\ufe00-\ufe0f\ufe
 BREAKS = " \n、。，"  # characters that never combine with a following one; there are more
 # Marks are in the first two planes; scanning the other fifteen would only take time.
 _SCANNED = range(0x300, 0x20000)
+_CHINESE = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_OTHERS = (
+    "\u0e01-\u0eff\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
+)
 
 
 class Span(NamedTuple):
@@ -204,3 +214,61 @@ def title_keys(titles: Iterable[str]) -> np.ndarray:
         for title in folded
     )
     return np.fromiter((int.from_bytes(digest, "little") for digest in digests), np.int64)
+
+
+class CharacterPairs(UnicodeWords):
+    """Splits text into folded words, and scripts without spaces into pairs of characters.
+
+    >>> CharacterPairs().words("Python 编程语言")
+    ['python', '编', '编程', '程', '程语', '语', '语言', '言']
+    >>> CharacterPairs().words("ภาษาไทย")
+    ['ภา', 'าษ', 'ษา', 'าไ', 'ไท', 'ทย']
+    """
+
+    def joined(self, text: str) -> bytes:
+        """Return all terms as UTF-8, separated by one or more spaces."""
+        joined = super().joined(text)
+        if joined.isascii():
+            return joined
+        return _runs().sub(lambda run: f" {' '.join(term for *_, term in _terms(run[0]))} ", joined.decode()).encode()
+
+    def _places(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        return (place for word in word_matches(folded) for place in _places_of(word))
+
+
+def _places_of(word: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield terms of one word, with positions in the original text."""
+    done = word.start()
+    for run in _runs().finditer(word.string, word.start(), word.end()):
+        if done < run.start():
+            yield done, run.start(), word.string[done : run.start()]
+        yield from ((run.start() + start, run.start() + end, term) for start, end, term in _terms(run[0]))
+        done = run.end()
+    if done < word.end():
+        yield done, word.end(), word.string[done : word.end()]
+
+
+def _terms(run: str) -> Iterator[tuple[int, int, str]]:
+    """Yield characters and pairs of one run, by start."""
+    characters = list(_characters().finditer(run))
+    for place, first in enumerate(characters):
+        if len(characters) == 1 or _chinese().match(first[0]):
+            yield first.start(), first.end(), first[0]
+        if place + 1 < len(characters):
+            second = characters[place + 1]
+            yield first.start(), second.end(), first[0] + second[0]
+
+
+@lru_cache(maxsize=1)
+def _runs() -> re.Pattern[str]:
+    return re.compile(f"[{_CHINESE}{_OTHERS}](?:[{_CHINESE}{_OTHERS}{combining_marks()}])*")
+
+
+@lru_cache(maxsize=1)
+def _characters() -> re.Pattern[str]:
+    return re.compile(f".[{combining_marks()}]*")
+
+
+@lru_cache(maxsize=1)
+def _chinese() -> re.Pattern[str]:
+    return re.compile(f"[{_CHINESE}]")

@@ -8,9 +8,7 @@ import math
 
 import numpy as np
 
-from tacit.kernels.loops import njit
-
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
+from tacit.kernels.loops import FAST, njit
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

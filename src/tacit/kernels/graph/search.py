@@ -8,24 +8,14 @@ if the item was removed; the search then visits the neighbours of that node inst
 import numpy as np
 
 from tacit.kernels.loops import njit
-
-FAST = {"contract", "reassoc", "arcp", "nsz"}  # sums may be reordered; NaN is preserved
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def inner_product(a, b):
-    """a . b in float32."""
-    total = np.float32(0)
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total
+from tacit.kernels.rows import dot
 
 
 @njit(cache=True, nogil=True)
 def descend(vectors, row_of_node, neighbors, offsets, n_links, entry, query):
     """Move to better neighbours on each higher level; return the start node for level 0 and its score."""
     node = entry
-    score = inner_product(query, vectors[row_of_node[node]]) if row_of_node[node] >= 0 else np.float32(-np.inf)
+    score = dot(query, vectors[row_of_node[node]]) if row_of_node[node] >= 0 else np.float32(-np.inf)
     for level in range((offsets[entry + 1] - offsets[entry]) // n_links - 2, 0, -1):
         improved = True
         while improved:
@@ -37,7 +27,7 @@ def descend(vectors, row_of_node, neighbors, offsets, n_links, entry, query):
                     break
                 if row_of_node[other] < 0:
                     continue
-                found = inner_product(query, vectors[row_of_node[other]])
+                found = dot(query, vectors[row_of_node[other]])
                 if found > score:
                     node, score, improved = other, found, True
     return node, score
@@ -65,7 +55,7 @@ def visit(vectors, row_of_node, neighbors, start, stop, query, visited, nodes, s
         if visited[other] or row_of_node[other] < 0:
             continue
         visited[other] = True
-        score = inner_product(query, vectors[row_of_node[other]])
+        score = dot(query, vectors[row_of_node[other]])
         if size < len(nodes) or score > scores[size - 1]:
             nearest = min(nearest, insert_sorted(nodes, scores, expanded, size, other, score))
             size = min(size + 1, len(nodes))

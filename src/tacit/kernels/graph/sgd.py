@@ -14,9 +14,7 @@ and another way in processes that load them from the cache, because each selects
 
 import numpy as np
 
-from tacit.kernels.loops import njit
-
-FAST = {"contract", "reassoc", "arcp", "nsz"}
+from tacit.kernels.loops import FAST, njit
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -14,10 +14,9 @@ import numpy as np
 from tacit.core import check_number
 from tacit.rerank.boosting.lightgbm import LightGbmRanker, import_lightgbm
 from tacit.rerank.gradient.expected_pairs import expected_pairs
-from tacit.rerank.gradient.losses import PairLoss, SwapLoss
+from tacit.rerank.gradient.losses import NeighbourRegularizer, PairLoss, SwapLoss
 from tacit.rerank.gradient.neighbours import find_neighbours
 from tacit.rerank.gradient.ranker import Scaled, center_and_spread
-from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorer_training import GradientTerm
 from tacit.rerank.rows import Rows
 

@@ -27,15 +27,16 @@ import numpy as np
 from tacit.core import StoreError, TacitError, check_number, check_numbers, count_threads, cut
 from tacit.metrics import evaluate_rows, is_loss, parse_measure
 from tacit.rerank.base import ListRanker
-from tacit.rerank.boosting.bins import BinnedFeatures
-from tacit.rerank.boosting.pairs import (
+from tacit.rerank.boosting.stumps import (
+    BinnedFeatures,
     CostlyDistribution,
     GradedDistribution,
     PairDistribution,
     PairwiseDistribution,
+    Stumps,
+    boost,
     used_rows,
 )
-from tacit.rerank.boosting.stumps import Stumps, boost
 from tacit.rerank.list_columns import check_list_scale, scale_within_lists
 from tacit.rerank.rows import Pairs, Rows
 

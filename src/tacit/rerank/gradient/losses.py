@@ -1,25 +1,37 @@
-"""Pairwise losses and their gradients dLoss/ds, one number for each row.
+"""Pairwise losses and regularizers with their gradients dLoss/ds, one number for each row.
 
     Bradley-Terry   mean over pairs of c log(1 + exp(-(s_better - s_worse)))
     swap-weighted   the same with c times |change of a measure when the two are swapped|: the gradients of LambdaRank
 
 where c is the weight of a pair and s a score. Losses are means, so the learning rate and the weights of regularizers do
-not depend on the number of pairs; with `mean=False` they are sums, as printed in PREF (equations 7 and 14).
-Positions, and the swap weights computed from them, are computed at each call and held fixed in the gradient; the loss
-is discontinuous where positions change. For nDCG, positions are in the full list or among the judged rows: the change
+not depend on the number of pairs; with `mean=False` they are sums, as printed in PREF (equations 7 and 14). Positions,
+and the swap weights computed from them, are computed at each call and held fixed in the gradient; the loss is
+discontinuous where positions change. For nDCG, positions are in the full list or among the judged rows: the change
 depends on the gains and discounts of the two rows only. AP and RR depend on the grades of all rows in between, so
 positions are among the judged rows. A given preference has no grades; its weight is |R(position_i) - R(position_j)|,
 where R is the discount of the measure in the full list.
+
+A regularizer over pairs of neighbours is a term of the gradient, in addition to the loss:
+
+    preference  -(beta / 2) mean of q_ij log(P_ij (1 - P_ij)):  linear in large differences of scores
+    quadratic    (beta / 8) mean of q_ij (s_i - s_j)^2:         equation 3 of PREF
+
+where q_ij is the strength of the pair and P_ij the model's probability that i is better. Both are means over unordered
+pairs of neighbours, normalised by the sum of q; with `mean=False` they are sums, whose gradient for s_i is PREF's
+equation 17. The rank-sensitive form multiplies q_ij by |R(position_i) - R(position_j)|, with R the discount and
+positions in the full list, computed at each call and held fixed in the gradient.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tacit.core import TacitError, UsageError, check_choice
+from tacit.core import TacitError, UsageError, check_choice, check_number
 from tacit.kernels.lambdas import (
     add_pair_curvatures,
     add_pair_gradients,
+    add_preference_gradients,
+    add_quadratic_gradients,
     fill_positions,
     scale_by_discounts,
     swap_average_precision,
@@ -27,11 +39,13 @@ from tacit.kernels.lambdas import (
     swap_reciprocal_rank,
 )
 from tacit.metrics import Measure, parse_measure
+from tacit.rerank.gradient.neighbours import NeighbourPairs
 from tacit.rerank.rows import Pairs, Rows, graded_pairs
 
 GAIN_MEASURES = ("nDCG", "nDCG-exp", "nDCG-letor")
 SWAP_MEASURES = (*GAIN_MEASURES, "AP", "RR")
 POSITIONS = ("judged", "list")
+PENALTIES = {"preference": add_preference_gradients, "quadratic": add_quadratic_gradients}
 
 
 class PairLoss:
@@ -144,3 +158,45 @@ def discount_table(measure: Measure, n_positions: int) -> np.ndarray:
     if measure.cutoff is not None:
         table[measure.cutoff :] = 0
     return table
+
+
+class NeighbourRegularizer:
+    """Penalty on score differences of neighbours; rank-sensitive with `discounts` (R by position)."""
+
+    def __init__(
+        self,
+        pairs: NeighbourPairs,
+        starts: np.ndarray,
+        beta: float,
+        *,
+        penalty: str = "preference",
+        discounts: np.ndarray | None = None,
+        mean: bool = True,
+    ) -> None:
+        self.beta = float(check_number("beta", beta, low=0))
+        self._penalty = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
+        self.left, self.right, self.starts, self.discounts = pairs.left, pairs.right, starts, discounts
+        total = pairs.strength.sum()
+        self.strength = pairs.strength / total if mean and total > 0 else pairs.strength
+
+    def strengths(self, scores: np.ndarray) -> np.ndarray:
+        """Return strength of each pair at these scores."""
+        if self.discounts is None:
+            return self.strength
+        scaled = np.empty_like(self.strength)
+        positions = list_positions(scores, self.starts)
+        scale_by_discounts(self.left, self.right, self.strength, positions, self.discounts, scaled)
+        return scaled
+
+    def add(self, scores: np.ndarray, gradient: np.ndarray) -> float:
+        """Add dLoss/ds to the gradient, and return the loss, which is 0 if all neighbours tie."""
+        if self.beta == 0 or not len(self.left):
+            return 0.0
+        return float(self._penalty(scores, self.left, self.right, self.strengths(scores), self.beta, gradient))
+
+    def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
+        """Add the diagonal of d2Loss/ds2 to the curvature; of the quadratic form at a tie, where both are equal."""
+        if self.beta == 0 or not len(self.left):
+            return
+        at = np.zeros_like(scores) if self._penalty is add_quadratic_gradients else scores
+        add_pair_curvatures(at, self.left, self.right, self.beta * self.strengths(scores), curvature)

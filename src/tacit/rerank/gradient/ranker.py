@@ -23,19 +23,19 @@ from tacit.features.scaling import spreads
 from tacit.metrics import is_loss, parse_measure
 from tacit.rerank.base import ListRanker
 from tacit.rerank.gradient.expected_pairs import expected_pairs
-from tacit.rerank.gradient.losses import PairLoss, SwapLoss, discount_table, parse_swap_measure
+from tacit.rerank.gradient.losses import NeighbourRegularizer, PairLoss, SwapLoss, discount_table, parse_swap_measure
 from tacit.rerank.gradient.neighbours import NeighbourPairs, find_neighbours
-from tacit.rerank.gradient.regularizer import NeighbourRegularizer
 from tacit.rerank.gradient.scorer_training import (
     GradientTerm,
+    Scorer,
     Trained,
     Validation,
     ValidationMeasure,
     ValidationPairs,
     is_ahead,
+    make_scorer,
     train,
 )
-from tacit.rerank.gradient.scorers import Scorer, make_scorer
 from tacit.rerank.list_columns import Scale, decorrelation, to_columns
 from tacit.rerank.rows import Pairs, Rows
 

@@ -1,7 +1,16 @@
-"""Training of a scorer by full-batch Adam, and selection of settings on validation lists.
+"""Scorers, their training by full-batch Adam, and selection of settings on validation lists.
 
-An epoch sums dLoss/ds over all terms (a loss, regularizers), lets the scorer convert the sum to dLoss/dtheta, adds
-l2 theta, and takes one step of Adam over all rows. Only the initialisation of the scorer is random.
+A scorer is a differentiable function of a row with one flat vector of parameters:
+
+    linear   s = x . w
+    hidden   s = tanh(x A + c) . v,   A (n_features, n_hidden)
+
+A scorer stores no parameters. `scores(theta, X)` is the forward pass, and `backward(theta, X, gradient)` converts
+dLoss/ds, one number for each row, to dLoss/dtheta. `absorb(theta, turn)` returns the parameters that score X as theta
+scores X @ turn.
+
+An epoch sums dLoss/ds over all terms (a loss, regularizers), lets the scorer convert the sum to dLoss/dtheta, adds l2
+theta, and takes one step of Adam over all rows. Only the initialisation of the scorer is random.
 
 The validation measure (`ValidationPairs`) is the share of judged pairs in the right order; ties count half. With few
 labels it has less variance than measures of the top of lists. Unlike a likelihood it does not depend on the scale of
@@ -24,10 +33,91 @@ import numpy as np
 from tacit.core import DivergedError
 from tacit.metrics import Measure, evaluate_rows
 from tacit.rerank.gradient.expected_pairs import expected_pairs
-from tacit.rerank.gradient.scorers import Scorer
 from tacit.rerank.rows import Pairs, Rows
 
 MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # the usual constants of Adam
+
+
+class Scorer(Protocol):
+    """Interface of a scorer."""
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Return initial parameters, float64 (n_parameters,)."""
+
+    def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Return score of each row, float64 (n_rows,)."""
+
+    def backward(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return dLoss/dtheta, given dLoss/ds."""
+
+    def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Return parameters for rows before the transformation `turn` (n_features, n_features)."""
+
+
+@dataclass(frozen=True)
+class LinearScorer:
+    """s = x . w, from w = 0."""
+
+    n_features: int
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Return zeros, because the loss is convex."""
+        return np.zeros(self.n_features)
+
+    def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Return X w."""
+        return X @ theta
+
+    def backward(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return X' gradient."""
+        return X.T @ gradient
+
+    def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Return T w, because X T w = X (T w)."""
+        return turn @ theta
+
+
+@dataclass(frozen=True)
+class HiddenScorer:
+    """One hidden layer; theta contains A row by row, then c, then v."""
+
+    n_features: int
+    n_hidden: int
+
+    def start(self, rng: np.random.Generator) -> np.ndarray:
+        """Return random normal weights, scaled by the width of each layer; c = 0."""
+        inner = rng.normal(0, self.n_features**-0.5, self.n_features * self.n_hidden)
+        return np.concatenate([inner, np.zeros(self.n_hidden), rng.normal(0, self.n_hidden**-0.5, self.n_hidden)])
+
+    def _parts(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = self.n_features * self.n_hidden
+        return (
+            theta[:size].reshape(self.n_features, self.n_hidden),
+            theta[size : -self.n_hidden],
+            theta[-self.n_hidden :],
+        )
+
+    def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Compute the forward pass."""
+        inner, offset, outer = self._parts(theta)
+        return np.tanh(X @ inner + offset) @ outer
+
+    def backward(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Compute the gradient by back-propagation."""
+        inner, offset, outer = self._parts(theta)
+        hidden = np.tanh(X @ inner + offset)
+        below = gradient[:, None] * outer * (1 - hidden**2)
+        return np.concatenate([(X.T @ below).ravel(), below.sum(axis=0), hidden.T @ gradient])
+
+    def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Return parameters with T A for A, because X T A = X (T A); c and v do not change."""
+        inner, offset, outer = self._parts(theta)
+        return np.concatenate([(turn @ inner).ravel(), offset, outer])
+
+
+def make_scorer(n_features: int, n_hidden: int) -> Scorer:
+    """Return a linear scorer for n_hidden = 0, else one with a hidden layer."""
+    return HiddenScorer(n_features, n_hidden) if n_hidden else LinearScorer(n_features)
 
 
 class GradientTerm(Protocol):

@@ -22,8 +22,7 @@ import scipy.sparse as sp
 from tacit.core import Features, Links, TacitError, check_numbers
 from tacit.features.text.weighting import weigh
 from tacit.kernels.scoring import spread_of_rows
-from tacit.retrieve.base import CollectionRanker
-from tacit.retrieve.changes import HoldsItems
+from tacit.retrieve.base import CollectionRanker, HoldsItems
 from tacit.retrieve.explanation import Term, TermKind
 from tacit.retrieve.factors import FactorPair, FewFactors, KnownScores, scores_at
 from tacit.retrieve.lexical.bm25 import Bm25Ranker

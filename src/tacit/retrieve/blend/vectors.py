@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from tacit.core import TacitError
 from tacit.core.estimator import copy_estimator
 from tacit.features.text.weighting import weigh
+from tacit.retrieve.approximate import NeighborGraph
 from tacit.retrieve.blend.embeddings import LatentMember
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, scores_near
 from tacit.retrieve.blend.vector_weight import (
@@ -41,7 +42,6 @@ from tacit.retrieve.blend.vector_weight import (
 from tacit.retrieve.blend.words import Bm25Member
 from tacit.retrieve.explanation import Term
 from tacit.retrieve.factors import DenseFactors, FactorPair, PassageFactors, best_items, factor_scores, scores_at
-from tacit.retrieve.neighbor_graph import NeighborGraph
 from tacit.retrieve.training_data import FEWEST_PROBES, Probes, TrainingData
 from tacit.retrieve.vectors import join_vectors, spread_rows
 

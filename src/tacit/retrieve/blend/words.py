@@ -40,7 +40,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import check_numbers
-from tacit.features.text.spelling import N_CHARACTERS, spelling_rows
+from tacit.features.text.lexicon import N_CHARACTERS, spelling_rows
 from tacit.features.text.weighting import with_values
 from tacit.kernels.expansion import keep_largest, square_rows, sum_rows
 from tacit.retrieve.blend.member import ItemRows, Member, QueryBlock, RankerMember

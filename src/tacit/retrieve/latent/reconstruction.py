@@ -1,21 +1,26 @@
 """`htr-reconstruction`: half-transductive ranking without labels, a nonlinear LSI (Bai et al. 2010, section 2.1).
 
-Every item has a free vector v_i, from which its words can be reconstructed (V v_i ~ y_i), and W maps any query
-to the same space; both are learned from the items alone, by SGD (`reconstruction_sgd`) on
+Every item has a free vector v_i, from which its words can be reconstructed (V v_i ~ y_i), and W maps any query to the
+same space; both are learned from the items alone, by SGD on
 
     gamma |V v_k - y_k|^2 + max(0, margin - v_k.W x_k + v_k.W x_l) + max(0, margin - v_k.W x_k + v_l.W x_k)
 
-The first two terms are the paper's; the third ranks items for a query: the words of k should find k before l.
-Two more things are not in the paper. Training starts at LSI's concepts. And x_k is y_k without a part of its
-words, so W learns to predict words that a query does not have; with query_share=1 it is y_k.
+The first two terms are the paper's; the third ranks items for a query: the words of k should find k before l. Two more
+things are not in the paper. Training starts at LSI's concepts. And x_k is y_k without a part of its words, so W learns
+to predict words that a query does not have; with query_share=1 it is y_k.
 
-An item is ranked by the mean of its two unit vectors, v_i / |v_i| and its own image W y_i / |W y_i|: a free
-vector alone is noisy, because it has only one step per epoch. As in LSI the score is a cosine; the
-mixture is alpha * that + (1 - alpha) * tfidf. A new item has only its image, so old scores do not change.
+An item is ranked by the mean of its two unit vectors, v_i / |v_i| and its own image W y_i / |W y_i|: a free vector
+alone is noisy, because it has only one step per epoch. As in LSI the score is a cosine; the mixture is alpha * that +
+(1 - alpha) * tfidf. A new item has only its image, so old scores do not change.
+
+**Training.** An epoch has one step per document. With C the concepts (leading right singular vectors) of the items, V =
+W' = C and v_i = y_i C: this minimises the reconstruction error alone. Steps are sequential, so the result does not
+depend on the number of threads. The cost of a step depends on its document and on dim, not on the number of items.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -23,19 +28,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import check_choice, check_number, check_numbers, one_blas_thread
+from tacit.kernels.reconstruction import train_documents, train_triplets
 from tacit.retrieve.checkpoint import Stage
-from tacit.retrieve.epoch_log import EpochLog
-from tacit.retrieve.epochs import Schedule, run_epochs
+from tacit.retrieve.epochs import EpochLog, Schedule, WithRecipe, run_epochs
 from tacit.retrieve.factors import DenseFactors, factor_scores, project
 from tacit.retrieve.latent.lsi import ALPHA_BY, LsiRanker, LsiTfidfRanker, unit_rows
-from tacit.retrieve.latent.reconstruction_sgd import ReconstructionSettings, ReconstructionTrainer, scaled_part
-from tacit.retrieve.recipe import WithRecipe
-from tacit.retrieve.snapshots import row_blocks
+from tacit.retrieve.snapshots import Snapshots, row_blocks
 from tacit.retrieve.training_data import TrainingData
 
 STARTS = ("lsi", "normal", "scaled")
 HELD_SHARE, MOST_HELD, FEWEST_DOCS = 0.05, 300, 40  # documents held out for validation
 FEWEST_EPOCHS, FEWEST_STEPS, MOST_EPOCHS = 8, 60_000, 100  # a small collection is visited more often
+FOLD_FROM = 1e4  # |M| |M^-1|: float32 rows of B carry three good digits in the weakest direction
+LARGEST_ENTRY = 1e4  # larger numbers have diverged: rows have unit length
 
 
 class LearnedConcepts(WithRecipe, LsiRanker):
@@ -256,3 +261,124 @@ def count_above(queries: np.ndarray, items: np.ndarray, limits: np.ndarray) -> n
         exact = factor_scores(DenseFactors(items[unsure[row]]), queries[[row]])
         found[row] += np.count_nonzero(exact > limits[row])
     return found
+
+
+@dataclass(frozen=True)
+class ReconstructionSettings:
+    """gamma: weight of reconstruction; margin; n_drawn: rivals drawn for a step.
+
+    query_share: fraction of words in the query; both_ways: whether the third term counts; triplets: one step for three
+    independent documents, as printed.
+    """
+
+    gamma: float = 1.0
+    margin: float = 0.1
+    n_drawn: int = 1
+    query_share: float = 0.5
+    both_ways: bool = True
+    triplets: bool = False
+
+
+class ReconstructionTrainer:
+    """Visits every document once in an epoch.
+
+    rows: CSR (n_docs, n_words), float32; concepts: float32 (n_words, dim), the first W'; start: the first V and vectors
+    of the documents, None for the vectors of the concepts.
+    Changed: query_table (W', n_words by dim), vectors (n_docs, dim), basis and factors (V = basis @ M).
+    """
+
+    def __init__(
+        self,
+        rows: sp.csr_array,
+        concepts: np.ndarray,
+        settings: ReconstructionSettings,
+        start: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        self.rows, self.settings = rows, settings
+        self.query_table = concepts.copy()
+        self.basis, self.vectors = start or (concepts.copy(), np.ascontiguousarray(project(rows, concepts), np.float32))
+        self._folded = np.empty_like(self.basis)
+        self.losses = dict[str, float]()
+        tables = {"query_table": self.query_table, "vectors": self.vectors, "basis": self.basis}
+        self.state = Snapshots(tables, largest=LARGEST_ENTRY)
+
+    def _unfold(self) -> None:
+        """M = N = I and the Gram matrix of the basis as it is now."""
+        dim = self.basis.shape[1]
+        with one_blas_thread():
+            self._gram = (self.basis.T @ self.basis).astype(np.float64)
+        self._mixing, self._inverse = np.eye(dim), np.eye(dim)
+
+    def fold(self) -> None:
+        """basis <- basis @ M, so that V stays and M is easy to invert again."""
+        with one_blas_thread():
+            self.basis[:] = np.matmul(self.basis, self._mixing.astype(np.float32), out=self._folded)
+        self._unfold()
+
+    def epoch(self, rng: np.random.Generator, rates: tuple[float, float]) -> float:
+        """Train once over all documents, the rate falling from the first to the second; return the mean loss.
+
+        `losses` has its parts afterwards.
+        """
+        rows, settings, n_docs = self.rows, self.settings, self.rows.shape[0]
+        if settings.triplets:
+            return self._epoch_of_triplets(rng, rates[0])
+        order = rng.permutation(n_docs)
+        drawn = rng.integers(0, n_docs - 1, (n_docs, settings.n_drawn))
+        drawn += drawn >= order[:, None]  # never the document itself
+        asked = leave_out_words(rows, settings.query_share, rng).data
+        falling = np.linspace(*rates, n_docs, endpoint=False)
+        losses, at = np.zeros(2), 0
+        self._unfold()
+        while at < n_docs:
+            at = train_documents(
+                rows.indptr, rows.indices, rows.data, asked, order, drawn, settings.both_ways, at, falling,
+                settings.gamma, settings.margin, self.vectors, self.query_table,
+                self.basis, self._mixing, self._inverse, self._gram, FOLD_FROM, losses,
+            )  # fmt: skip
+            self.fold()
+        return self._mean_loss(losses)
+
+    def _epoch_of_triplets(self, rng: np.random.Generator, rate: float) -> float:
+        """As many steps as documents; i and k are every document once, l is any other than k."""
+        rows, settings, n_docs = self.rows, self.settings, self.rows.shape[0]
+        first, second, third = rng.permutation(n_docs), rng.permutation(n_docs), rng.integers(0, n_docs - 1, n_docs)
+        triplets = np.stack([first, second, third + (third >= second)], axis=1)
+        losses, at = np.zeros(2), 0
+        self._unfold()
+        while at < n_docs:
+            at = train_triplets(
+                rows.indptr, rows.indices, rows.data, triplets, at, rate, settings.gamma, settings.margin, self.vectors,
+                self.query_table, self.basis, self._mixing, self._inverse, self._gram, FOLD_FROM, losses,
+            )  # fmt: skip
+            self.fold()
+        return self._mean_loss(losses)
+
+    def _mean_loss(self, losses: np.ndarray) -> float:
+        reconstruction, margin = (losses / self.rows.shape[0]).tolist()
+        self.losses = {"reconstruction": reconstruction, "margin": margin}
+        return float(self.settings.gamma * reconstruction + margin)
+
+
+def leave_out_words(rows: sp.csr_array, share: float, rng: np.random.Generator) -> sp.csr_array:
+    """Each word of each row kept with this probability, the rest set to 0, rows as long as they were.
+
+    Entries stay stored, so the result has the pattern of `rows`. A row that would lose all words keeps all.
+
+    >>> rows = sp.csr_array(np.array([[3.0, 4.0, 0.0]], np.float32))
+    >>> leave_out_words(rows, 0.5, np.random.default_rng(0)).toarray()
+    array([[0., 5., 0.]], dtype=float32)
+    """
+    kept = rng.random(rows.nnz) < share if share < 1 else np.ones(rows.nnz, bool)
+    return scaled_part(rows, kept)
+
+
+def scaled_part(rows: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
+    """The kept entries of each row, others 0, at the row's length; a row without any stays whole."""
+    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    squares = rows.data.astype(np.float64) ** 2
+    whole = np.bincount(row_of, squares, rows.shape[0])
+    part = np.bincount(row_of, squares * kept, rows.shape[0])
+    scale = np.sqrt(whole / np.where(part > 0, part, 1))
+    data = np.where(part[row_of] > 0, rows.data * kept * scale[row_of], rows.data).astype(np.float32)
+    return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)

@@ -123,9 +123,6 @@ class Bm25Ranker(CollectionRanker):
         _check_counts(check_features("items", items))
         return super().add_items(items)
 
-    def check_new_items(self) -> None:
-        """Accept all items, because any item can be added."""
-
     def _grow(self, width: int) -> None:
         super()._grow(width)
         self.idf_ = widened(self.idf_, width)

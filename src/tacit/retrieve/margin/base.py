@@ -11,30 +11,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import DivergedError, check_choice, check_number
+from tacit.core import DivergedError, check_choice, check_number, check_numbers
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.checkpoint import Stage
-from tacit.retrieve.epoch_log import EpochLog
-from tacit.retrieve.epochs import Schedule, TrainingHistory, run_epochs
+from tacit.retrieve.epochs import EpochLog, Schedule, TrainingHistory, WithRecipe, run_epochs
 from tacit.retrieve.margin.block_sgd import BlockTrainer
 from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.recipe import WithRecipe
 from tacit.retrieve.training_data import TrainingData
+from tacit.retrieve.validation import best_weight
 
 LARGEST_BLOCK, LARGEST_TRIPLE_BLOCK = 64, 256  # a triple has two items, where a query has a pool of them
 MOST_DRAWN, FEWEST_DRAWN, DRAWN_SHARE = 1000, 100, 0.1
 FEWEST_BLOCKS = 75  # blocks of an epoch: a small training set is visited more often, because single steps change little
 TUNING_EPOCHS = 3  # of each setting that `tune` tries, where no number of epochs is given
 TUNED_FACTORS = (0.5, 1.0, 2.0)  # of rate and margin, tried by `tune`
-
-
 PRINTED_FACTORS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the rate, with the printed recipe: it depends on `start`
 NEGATIVES = ("mined", "uniform")
-
-TRAINING_PARAMS = (
-    "rate", "margin", "n_epochs", "max_epochs", "patience", "average", "dropout", "tune", "recipe",
-    "negatives", "n_drawn", "n_hardest", "weigh_ranks", "max_positives", "seed", "threads",
-)  # fmt: skip
 
 
 class MarginRanker(WithRecipe, CollectionRanker):
@@ -120,22 +112,27 @@ class MarginRanker(WithRecipe, CollectionRanker):
 
     def _training_params(self) -> dict[str, Any]:
         """The parameters above, for a model inside this one."""
-        return {name: getattr(self, name) for name in TRAINING_PARAMS}
+        return {name: getattr(self, name) for name in MarginRanker._get_param_names()}
+
+    def _best_mu(self, task: TrainingTask, weights: Sequence[float], least: str = "") -> float:
+        """The weight `mu_` of a second model inside this one that is best on validation; see `best_weight`."""
+        measured: Any = self if task.candidates is None else self.with_items(task.candidates)
+
+        def values(mu: float) -> dict[str, np.ndarray]:
+            measured.mu_ = mu
+            return task.values(measured)
+
+        return best_weight(weights, values, task.target, least=least)
 
     def _check_params(self, data: TrainingData) -> None:
         """Raise unless the parameters are possible and fit the data."""
         check_number("seed", self.seed, low=0, whole=True)
         check_choice("negatives", self.negatives, NEGATIVES)
         self._check_recipe()
-        for name in ("rate", "margin"):
-            check_number(name, getattr(self, name), low=0, open_low=True)
-        for name in ("n_epochs", "n_drawn"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=1, whole=True)
-        for name in ("max_epochs", "patience", "n_hardest", "max_positives"):
-            check_number(name, getattr(self, name), low=1, whole=True)
-        for name in ("average", "dropout"):
-            check_number(name, getattr(self, name), low=0, high=0.99)
+        check_numbers(self, "rate", "margin", low=0, open_low=True)
+        check_numbers(self, "n_epochs", "n_drawn", optional=True, low=1, whole=True)
+        check_numbers(self, "max_epochs", "patience", "n_hardest", "max_positives", low=1, whole=True)
+        check_numbers(self, "average", "dropout", low=0, high=0.99)
 
 
 class SgdRanker(MarginRanker):
@@ -153,6 +150,7 @@ class SgdRanker(MarginRanker):
         Number of items that validation ranked, if it was a sample (of more than 200,000 items); None means all.
     """
 
+    _fitted: ClassVar = {"best_epoch_": "", "rate_": "", "margin_": "", "validation_items_": "?"}
     items_: sp.csr_array
     epochs_: list[dict[str, float]]
 

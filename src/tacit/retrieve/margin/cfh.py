@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
+from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number, check_numbers
 from tacit.features.cfh import OCCUR, correlated_words, hash_map, hashed_rows
 from tacit.features.text.weighting import weigh
 from tacit.retrieve.base import FeatureKind
@@ -28,9 +28,8 @@ from tacit.retrieve.explanation import Term, difference, mix_terms, pair_terms, 
 from tacit.retrieve.factors import DenseFactors, ItemFactors, append_rows, make_factors
 from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.margin.tasks import TrainingTask, make_task
+from tacit.retrieve.margin.tasks import make_task
 from tacit.retrieve.training_data import TrainingData
-from tacit.retrieve.validation import best_weight
 
 HASHED = ("words", "grams", "words+grams")
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
@@ -127,7 +126,7 @@ class CfhRanker(MarginRanker):
                 *map(self._hashed_rows, (queries, items)), **data.for_part("hashed")
             )
         self.grams_ = None if self.first_gram is None else sp.csr_array(items[:, self.first_gram :])
-        self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
+        self.mu_ = self._best_mu(task, WEIGHTS if self.map_.nnz else WEIGHTS[:1]) if self.mu is None else float(self.mu)
 
     @property
     def epochs_(self) -> list[dict[str, float]]:
@@ -142,12 +141,9 @@ class CfhRanker(MarginRanker):
         if self.reads and (given is None or len(given) != items.shape[1]):
             found = "none" if given is None else len(given)
             raise UsageError(f"occurrences given to fit: {found}, want one number for each of {items.shape[1]} columns")
-        for name, low in (("dim", 1), ("n_words", 1), ("k", 1)):
-            check_number(name, getattr(self, name), low=low, whole=True)
-        if self.n_frequent is not None:
-            check_number("n_frequent", self.n_frequent, low=1, whole=True)
-        if self.mu is not None:
-            check_number("mu", self.mu, low=0)
+        check_numbers(self, "dim", "n_words", "k", low=1, whole=True)
+        check_numbers(self, "n_frequent", optional=True, low=1, whole=True)
+        check_numbers(self, "mu", optional=True, low=0)
         if queries.shape[1] != items.shape[1]:
             raise TacitError(
                 f"queries have {queries.shape[1]} features and items {items.shape[1]}: want one dictionary for both"
@@ -182,17 +178,6 @@ class CfhRanker(MarginRanker):
             parts[1] = hash_map(found.words, n_frequent)
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
-    def _choose_mu(self, task: TrainingTask) -> float:
-        """The weight with the best validation measure; of equally good ones the smallest."""
-
-        measured = self if task.candidates is None else self.with_items(task.candidates)
-
-        def values(mu: float) -> dict[str, np.ndarray]:
-            measured.mu_ = mu
-            return task.values(measured)
-
-        return best_weight(WEIGHTS if self.map_.nnz else WEIGHTS[:1], values, task.target)
-
     def _hashed_rows(self, rows: Features) -> sp.csr_array:
         """h(x) of each row: unit length, or zero; words that were added after fit are not hashed."""
         return weigh(hashed_rows(rows[:, : self.map_.shape[0]], self.map_), np.ones(self.map_.shape[1]))
@@ -223,9 +208,6 @@ class CfhRanker(MarginRanker):
         if self.hashed_ is None:
             return vectors
         return np.hstack([vectors, self.hashed_.embed_items(self._hashed_rows(rows))])
-
-    def check_new_items(self) -> None:
-        """Accept all items, because the score uses only their words."""
 
     def _grow(self, width: int) -> None:
         if self.first_gram is not None:

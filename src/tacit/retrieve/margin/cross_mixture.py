@@ -21,8 +21,8 @@ from tacit.core import Features, TacitError, UsageError, check_number
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.explanation import Term, mix_terms
 from tacit.retrieve.factors import ItemFactors
-from tacit.retrieve.latent.cl_lsi import ClLsiRanker
-from tacit.retrieve.lexical.shared import SharedWordsRanker
+from tacit.retrieve.latent.lsi import ClLsiRanker
+from tacit.retrieve.lexical.cosine import SharedWordsRanker
 from tacit.retrieve.margin.cross import CrossRanker
 from tacit.retrieve.training_data import TrainingData
 from tacit.retrieve.validation import HeldOut, ScoreRows, choose_mixture, held_out_queries, hold_out
@@ -150,9 +150,6 @@ class CrossMixtureRanker(CollectionRanker):
     @property
     def _n_item_features(self) -> int:
         return self.concepts_._n_item_features
-
-    def check_new_items(self) -> None:
-        """Accept all items."""
 
     def _add_items(self, items: Features) -> None:
         for _, ranker in self._parts():

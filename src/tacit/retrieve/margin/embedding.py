@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number
+from tacit.core import Features, TacitError, UsageError, check_choice, check_features, check_number, check_numbers
 from tacit.core.mapped import allocate
 from tacit.core.threads import cluster
 from tacit.retrieve.epochs import Schedule
@@ -103,10 +103,7 @@ class EmbeddingRanker(SgdRanker):
         "item_vectors_": "items dim",
         "items_": "items item_features",
         "diagonal_": "item_features",
-        "best_epoch_": "",
-        "rate_": "",
-        "margin_": "",
-        "validation_items_": "?",
+        **SgdRanker._fitted,
     }
 
     _printed: ClassVar = SgdRanker._printed | {"decay": (0.0,), "start": ("normal", "scaled", "words")}
@@ -136,12 +133,9 @@ class EmbeddingRanker(SgdRanker):
         check_choice("identity", self.identity, IDENTITIES)
         check_choice("start", self.start, STARTS)
         check_number("dim", self.dim, low=0, whole=True)
-        check_number("gamma", self.gamma, low=0)
-        check_number("item_rate", self.item_rate, low=0)
+        check_numbers(self, "gamma", "item_rate", low=0)
         check_number("decay", self.decay, low=0, high=1)
-        for name in ("n_words", "partitions"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=1, whole=True)
+        check_numbers(self, "n_words", "partitions", optional=True, low=1, whole=True)
         if self.gamma > 0 and self.items not in ("free", "residual"):
             raise UsageError(
                 f"gamma is {self.gamma:g} with items={self.items!r}; only vectors of items are held by gamma"

@@ -15,16 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.core import Features, TacitError, check_number
+from tacit.core import Features, TacitError, check_numbers
 from tacit.features.text.weighting import best_words
 from tacit.retrieve.explanation import Term, mix_terms
 from tacit.retrieve.factors import ItemFactors
 from tacit.retrieve.margin.base import MarginRanker
 from tacit.retrieve.margin.embedding import EmbeddingRanker
-from tacit.retrieve.margin.tasks import TrainingTask, make_task
-from tacit.retrieve.margin.wordpair_forms import HashedPairRanker
+from tacit.retrieve.margin.tasks import make_task
+from tacit.retrieve.margin.wordpairs import HashedPairRanker
 from tacit.retrieve.training_data import TrainingData
-from tacit.retrieve.validation import best_weight
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0)
 
@@ -85,15 +84,16 @@ class HtrPairsRanker(MarginRanker):
 
     def _fit(self, data: TrainingData) -> None:
         self._check_params(data)
-        for name in ("max_words", "mu"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=name == "max_words", whole=name == "max_words")
+        check_numbers(self, "max_words", optional=True, low=1, whole=True)
+        check_numbers(self, "mu", optional=True, low=0)
         vectors, words = self._new_models()
         self.vectors_ = vectors.fit(data.queries, data.items, **data.for_part("vectors"))
         rows = self._heaviest(data.queries), self._heaviest(data.items)
         self.pairs_ = words.fit(*rows, **data.for_part("pairs"))
         task = make_task(data, self.seed)
-        self.mu_ = self._choose_mu(task) if self.mu is None else float(self.mu)
+        # MAP measures the first results of a query, rank loss all of them. With MAP alone, a gain within chance could
+        # cost any amount of rank loss. Given triples have no rank loss, so the best weight is chosen.
+        self.mu_ = self._best_mu(task, WEIGHTS, least="rank_loss") if self.mu is None else float(self.mu)
 
     def _new_models(self) -> tuple[EmbeddingRanker, HashedPairRanker]:
         how = self._training_params()
@@ -111,21 +111,6 @@ class HtrPairsRanker(MarginRanker):
     def _heaviest(self, rows: Features) -> sp.csr_array:
         """The words of each row that the pairs see."""
         return sp.csr_array(rows) if self.max_words is None else best_words(sp.csr_array(rows), self.max_words)
-
-    def _choose_mu(self, task: TrainingTask) -> float:
-        """The weight with the least rank loss among those as good as the best within one standard error.
-
-        MAP measures the first results of a query, rank loss all of them. With MAP alone, a gain within chance could
-        cost any amount of rank loss. Given triples have no rank loss, so the best weight is chosen.
-        """
-
-        measured = self if task.candidates is None else self.with_items(task.candidates)
-
-        def values(mu: float) -> dict[str, np.ndarray]:
-            measured.mu_ = mu
-            return task.values(measured)
-
-        return best_weight(WEIGHTS, values, task.target, least="rank_loss")
 
     def _make_item_factors(self) -> Sequence[ItemFactors]:
         return [*self.vectors_.item_factors, *self.pairs_.item_factors]
@@ -145,9 +130,6 @@ class HtrPairsRanker(MarginRanker):
     def embed_items(self, items: Features) -> np.ndarray:
         """Vectors that items get from their words alone, as `add_items` gives them to new ones."""
         return self.vectors_.embed_items(items)
-
-    def check_new_items(self) -> None:
-        """Accept all items, because both models score them by their words."""
 
     def _add_items(self, items: Features) -> None:
         self.vectors_.add_items(items)

@@ -1,0 +1,1 @@
+"""Experiments on document collections: SSI, HTR and queries with few judgments."""

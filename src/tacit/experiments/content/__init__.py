@@ -1,1 +1,0 @@
-"""`content`: a page as the query for short texts."""

@@ -1,1 +1,0 @@
-"""`crosslang`: queries in another language than the documents."""

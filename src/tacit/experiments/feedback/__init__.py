@@ -1,1 +1,0 @@
-"""Experiment `feedback`: one query and a few judged results."""

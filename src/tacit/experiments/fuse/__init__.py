@@ -1,1 +1,0 @@
-"""Experiment `fuse`: learned weights over real runs, compared with the best of a grid."""

@@ -1,1 +1,0 @@
-"""Experiment `htr-over-ssi`: when free vectors of items are better than vectors of their words."""

@@ -1,1 +1,0 @@
-"""Experiment `keywords`: a few words of a document as the query."""

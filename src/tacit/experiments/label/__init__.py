@@ -1,1 +1,0 @@
-"""Experiment `label`: which documents to judge first."""

@@ -1,0 +1,1 @@
+"""Experiments on feature lists: few labels, transduction, feedback."""

@@ -1,1 +1,0 @@
-"""Experiment `papers`: a sample of the numbers on the papers page, computed again."""

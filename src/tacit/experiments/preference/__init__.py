@@ -1,1 +1,0 @@
-"""`preference`: the gain from unjudged rows."""

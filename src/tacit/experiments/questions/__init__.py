@@ -1,1 +1,0 @@
-"""Experiment `questions`: text queries, few of them judged."""

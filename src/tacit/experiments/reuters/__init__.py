@@ -1,1 +1,0 @@
-"""`reuters`: similar news stories without labels."""

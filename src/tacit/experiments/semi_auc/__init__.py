@@ -1,1 +1,0 @@
-"""Experiment `semi-auc`: one relevant document and a few others are known."""

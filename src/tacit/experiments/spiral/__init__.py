@@ -1,1 +1,0 @@
-"""`spiral`: the toy example of the preference regularizer."""

@@ -1,1 +1,0 @@
-"""`transduction`: a ranker trained for every list."""

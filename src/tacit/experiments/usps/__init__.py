@@ -1,1 +1,0 @@
-"""Experiment `usps`: embeddings of digits from a neighbour graph."""
