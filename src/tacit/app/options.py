@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tacit.core import DataError, UsageError
+from tacit.core import DataError, Method, UsageError
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +82,13 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def chance_and_threads(method: Method, args: argparse.Namespace) -> dict[str, Any]:
+    """Return --seed and --threads, if they are given and the method has them."""
+    known = [parameter.name for parameter in method.parameters()]
+    offered = {"seed": args.seed, "threads": args.threads}
+    return {name: value for name, value in offered.items() if name in known and value is not None}
+
+
 def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
     """--ray"""
     parser.add_argument(
@@ -142,10 +149,7 @@ def language(text: str) -> str:
 def add_data(parser: argparse.ArgumentParser) -> None:
     """--data"""
     parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("TACIT_DATA"),
-        help="folder of collections (default $TACIT_DATA)",
+        "--data", type=Path, default=os.environ.get("TACIT_DATA"), help="folder of collections (default $TACIT_DATA)"
     )
 
 

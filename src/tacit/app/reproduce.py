@@ -103,15 +103,13 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _write(report: Report, folder: Path) -> None:
-    from tacit.data import open_output
+    from tacit.data import write_text
     from tacit.experiments.markdown import to_markdown
 
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / f"{report.experiment}-{report.corpus}"
-    with open_output(f"{stem}.json") as file:
-        file.write(json.dumps(report.to_json(), indent=1) + "\n")
-    with open_output(f"{stem}.md") as file:
-        file.write(to_markdown(report))
+    write_text(f"{stem}.json", json.dumps(report.to_json(), indent=1) + "\n")
+    write_text(f"{stem}.md", to_markdown(report))
     try:
         for name, draw in report.figures.items():
             draw(folder / f"{name}.png")

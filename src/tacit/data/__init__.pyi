@@ -12,6 +12,7 @@ from tacit.data.edict import has_edict as has_edict
 from tacit.data.edict import read_edict as read_edict
 from tacit.data.files import open_output as open_output
 from tacit.data.files import read_lines as read_lines
+from tacit.data.files import write_text as write_text
 from tacit.data.inputs import as_click_log as as_click_log
 from tacit.data.inputs import as_clicks as as_clicks
 from tacit.data.inputs import as_collection as as_collection

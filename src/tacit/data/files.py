@@ -151,6 +151,12 @@ def open_output(path: FilePath) -> Iterator[TextIO]:
         raise DataError(f"cannot be written: {_reason(error)}", path=path) from error
 
 
+def write_text(path: FilePath, text: str) -> None:
+    """Write a UTF-8 text file as `open_output` does."""
+    with open_output(path) as out:
+        out.write(text)
+
+
 @contextmanager
 def _standard_output() -> Iterator[TextIO]:
     if not hasattr(sys.stdout, "buffer"):  # a test or a notebook replaced it by a text-only object

@@ -153,10 +153,7 @@ def _scan(store: JudgmentStore, judges: Sequence[str] | None, decisions: bool) -
     ]
     query_column, doc_column, judge_column, grade_column, time_column, number_column, judged = columns
     return _Scan(
-        *(query_column, doc_column, judge_column, grade_column, time_column, number_column, judged),
-        docs,
-        names,
-        times,
+        *(query_column, doc_column, judge_column, grade_column, time_column, number_column, judged), docs, names, times
     )
 
 

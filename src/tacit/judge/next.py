@@ -98,11 +98,7 @@ def _graded_rows(lists: Lists) -> set[tuple[str, str]]:
 
 
 def make_pool(
-    model: Searcher | ListRanker | None,
-    queries: Collection | Lists,
-    *,
-    depth: int = DEPTH,
-    threads: int | None = None,
+    model: Searcher | ListRanker | None, queries: Collection | Lists, *, depth: int = DEPTH, threads: int | None = None
 ) -> Pool:
     """Return the candidate pairs for training a model: the input of `choose_pairs`.
 

@@ -21,10 +21,7 @@ def parse_json(data: bytes) -> Any:
     """
     try:
         return json.loads(
-            data.decode("utf-8"),
-            object_pairs_hook=_unique_keys,
-            parse_float=_finite,
-            parse_constant=_refuse_constant,
+            data.decode("utf-8"), object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_refuse_constant
         )
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error

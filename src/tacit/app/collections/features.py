@@ -29,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True, metavar="F", help="queries: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments; documents that are not in it are unjudged (-1)")
     parser.add_argument(
-        "--complete",
-        action="store_true",
-        help="complete judgments: documents not in --qrels have grade 0",
+        "--complete", action="store_true", help="complete judgments: documents not in --qrels have grade 0"
     )
     parser.add_argument("-k", type=whole_number(1), default=200, metavar="K", help="documents per query (default 200)")
     parser.add_argument(
@@ -54,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
-    from tacit.data import open_output, write_letor
+    from tacit.data import write_letor, write_text
 
     if args.complete and not args.qrels:
         raise UsageError("--complete is about judgments: give --qrels")
@@ -67,8 +65,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         made = _keep_engine_columns(made)
     write_letor(made.lists, args.output)
     if args.names:
-        with open_output(args.names) as names:
-            names.writelines(f"{name}\n" for name in made.names)
+        write_text(args.names, "".join(f"{name}\n" for name in made.names))
     n_judged = int((made.lists.y >= 0).sum())
     sys.stderr.write(
         f"{plural(len(made.lists), 'list')}, {plural(len(made.lists.y), 'row')} "

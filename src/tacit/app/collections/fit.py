@@ -25,6 +25,7 @@ from tacit.app.options import (
     add_set,
     add_threads,
     add_words,
+    chance_and_threads,
     cluster,
     column_options,
     language,
@@ -82,9 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-vectors", metavar="F", help="vectors of --queries; the weight of --vectors is learned")
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
     parser.add_argument(
-        "--rerank",
-        metavar="M",
-        help="rerank the first results with a method of `tacit rank`, fitted on the same pairs",
+        "--rerank", metavar="M", help="rerank the first results with a method of `tacit rank`, fitted on the same pairs"
     )
     add_set(parser)
     add_words(parser)
@@ -246,10 +245,7 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
 
     default = "blend" if not args.query_corpus else f"ssi-cross{'-multitask' if args.links else ''}+cl-lsi"
     method = get_method(args.method or default)
-    offered = {"seed": args.seed, "threads": args.threads}
-    known = [parameter.name for parameter in method.parameters()]
-    params = {name: value for name, value in offered.items() if name in known and value is not None}
-    params |= ({} if args.dim is None else {"dim": args.dim}) | args.params
+    params = chance_and_threads(method, args) | ({} if args.dim is None else {"dim": args.dim}) | args.params
     ranker = method.make(**params)
     check_storable(ranker)
     if (args.vectors or args.encoder) and "vectors" not in ranker.reads:
@@ -358,10 +354,9 @@ def _read_judgments(args: argparse.Namespace) -> tuple[Any, Any, Any]:
     """Return people's judgments, a program's judgments, and the texts of their queries if known."""
     from tacit.app.evaluation.assist import read_for_learning
     from tacit.app.evaluation.judgments import say_who_is_left_out
-    from tacit.judge import is_store
 
     judgments, program, texts = read_for_learning(args)
-    if is_store(args.qrels) and program is None:
+    if program is None:
         say_who_is_left_out(args.qrels, args.judge)
     if texts is None and not args.queries:
         raise UsageError("--qrels needs --queries, which has the texts of the queries")

@@ -93,10 +93,9 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     else:
         _show(advice, out)
     if args.report:
-        from tacit.data import open_output
+        from tacit.data import write_text
 
-        with open_output(args.report) as file:
-            file.write(to_html(advice, f"tacit advise {Path(args.corpus).name}"))
+        write_text(args.report, to_html(advice, f"tacit advise {Path(args.corpus).name}"))
     if args.save:
         _save(args, advice, data)
     return 0

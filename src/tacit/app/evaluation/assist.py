@@ -50,7 +50,7 @@ def read_people_and_program(
     if not is_store(path):
         return read_judgments(path, judges, merge), read_qrels(_file(assist, path))
     with JudgmentStore(path, read_only=True) as store:
-        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+        kinds = store.kinds()
         people = [name for name, kind in kinds.items() if kind == "person"]
         programs = [name for name in judges if kinds.get(name) == "program"]
         if programs:

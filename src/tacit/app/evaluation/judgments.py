@@ -17,6 +17,7 @@ from tacit.app.tables import print_table
 from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:
+    from tacit.core import Judgments
     from tacit.judge import JudgmentStore
     from tacit.judge.columns import JudgmentColumns
     from tacit.judge.program.comparison import JudgeComparison
@@ -163,12 +164,23 @@ def _export(args: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
+def read_people(path: str, judges: list[str], merge: str | None) -> Judgments:
+    """Read judgments, and print who is left out."""
+    from tacit.judge import read_judgments
+
+    found = read_judgments(path, judges, merge)
+    say_who_is_left_out(path, judges)
+    return found
+
+
 def say_who_is_left_out(path: str, named: list[str]) -> None:
     """Print the programs of a store that also has people; they are left out unless --judge names them."""
-    from tacit.judge import JudgmentStore
+    from tacit.judge import JudgmentStore, is_store
 
+    if not is_store(path):
+        return
     with JudgmentStore(path, read_only=True) as store:
-        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+        kinds = store.kinds()
     programs = [name for name, kind in kinds.items() if kind == "program"]
     if programs and not named and "person" in kinds.values():
         sys.stderr.write(f"left out: {', '.join(programs)}, not people; --judge includes programs\n")
@@ -197,7 +209,7 @@ def _compare(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.judge.program.comparison import compare_judges
 
     with JudgmentStore(args.store, read_only=True) as store:
-        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+        kinds = store.kinds()
         people = [args.against] if args.against else [name for name, kind in kinds.items() if kind == "person"]
         for name in (args.judge, *people):
             if name not in kinds:

@@ -42,17 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
     parser.add_argument("--vali", metavar="F", help="validation lists, with --test; their labels are removed too")
     parser.add_argument(
-        "--by",
-        choices=("documents", "queries"),
-        default="documents",
-        help="remove labels of documents or of queries",
+        "--by", choices=("documents", "queries"), default="documents", help="remove labels of documents or of queries"
     )
     parser.add_argument(
-        "--share",
-        type=float,
-        action="append",
-        metavar="S",
-        help="share of labels kept; repeatable (default 0.05 to 1)",
+        "--share", type=float, action="append", metavar="S", help="share of labels kept; repeatable (default 0.05 to 1)"
     )
     parser.add_argument("-m", "--measure", default="nDCG-letor@10", metavar="M", help="measure (default nDCG-letor@10)")
     parser.add_argument(
@@ -183,11 +176,10 @@ def _show(points: list[CurvePoint], tests: list[dict[str, Any]], measure: str, o
 
 
 def _write(points: list[CurvePoint], found: dict[str, Any], args: argparse.Namespace) -> None:
-    from tacit.data import open_output
+    from tacit.data import write_text
     from tacit.experiments.figures import new_figure, save
 
-    with open_output(args.out / "learning-curve.json") as file:
-        file.write(json.dumps(found, indent=1) + "\n")
+    write_text(args.out / "learning-curve.json", json.dumps(found, indent=1) + "\n")
     try:
         figure, axes = new_figure(7, 5)
     except MissingExtraError as error:

@@ -107,13 +107,7 @@ class Workspace:
     """
 
     def __init__(
-        self,
-        model: Path | None,
-        searcher: Searcher,
-        store: JudgmentStore,
-        *,
-        read_only: bool = False,
-        about: str = "",
+        self, model: Path | None, searcher: Searcher, store: JudgmentStore, *, read_only: bool = False, about: str = ""
     ) -> None:
         self.model, self.store = model and model.resolve(), store  # one workspace, regardless of links
         self.about = about

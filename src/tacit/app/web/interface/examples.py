@@ -145,9 +145,7 @@ EXAMPLES: dict[str, Any] = {
         "form": "CSV with a header",
         "queries": {"new": 1, "known": 0, "repeated": 0},
         "judgments": {"new": 1, "known": 0, "unknown_documents": 0},
-        "rows": [
-            {"number": 2, "topic": None, "document": _DOCUMENT, "grade": 3, "judge": "ann"} | _QUERY,
-        ],
+        "rows": [{"number": 2, "topic": None, "document": _DOCUMENT, "grade": 3, "judge": "ann"} | _QUERY],
         "problems": ["line 3: grade is 'good', want a number"],
         "stored": False,
     },

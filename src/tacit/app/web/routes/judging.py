@@ -322,11 +322,7 @@ def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[st
         "finished": False,
         "ticket": tickets.sign(ticket),
         "query": {"id": ticket.query, "text": offer.text},
-        "document": {
-            "id": document.id,
-            "text": document.text,
-            **_excerpt(searcher, offer.text, row),
-        },
+        "document": {"id": document.id, "text": document.text, **_excerpt(searcher, offer.text, row)},
         "rank": ticket.rank,
         "model": ticket.model,
     }

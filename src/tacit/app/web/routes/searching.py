@@ -46,8 +46,7 @@ Text = Annotated[
 ]
 Id = Annotated[str, Query(min_length=1, max_length=1_000, description="id of a document")]
 Filter = Annotated[
-    str | None,
-    Query(max_length=20_000, description="filter of documents", examples=["price < 50 and kind = shoes"]),
+    str | None, Query(max_length=20_000, description="filter of documents", examples=["price < 50 and kind = shoes"])
 ]
 Sort = Annotated[
     str | None, Query(min_length=1, max_length=1_000, description="field to sort by; `-price` sorts descending")

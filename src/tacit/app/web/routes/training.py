@@ -71,11 +71,7 @@ def cancel_training(service: Service) -> Any:
     return service.trainer.cancel()
 
 
-@router.get(
-    "/versions",
-    summary="Versions of the model, compared with the live one",
-    responses=returns(VersionsAnswer),
-)
+@router.get("/versions", summary="Versions of the model, compared with the live one", responses=returns(VersionsAnswer))
 def list_versions(service: Service) -> Any:
     """With the verdict of each training, if there is one."""
     workspace = service.workspace
@@ -104,9 +100,7 @@ def compare_versions(service: Service, version: VersionName, against: Against = 
 
 
 @router.get(
-    "/versions/{version}/measures",
-    summary="Measure a version on the current judgments",
-    responses=returns(MeasuredNow),
+    "/versions/{version}/measures", summary="Measure a version on the current judgments", responses=returns(MeasuredNow)
 )
 async def measure_version(service: Service, version: VersionName) -> Any:
     """Without a training. A version that has learned from labels is not measured this way; `reason` says so."""

@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.judge.fuse.engines.base import (
-    Engine,
-    Results,
-    cannot_express,
-    has_negative,
-    rounded,
-    space_of,
-    weighted_sum,
-)
+from tacit.judge.fuse.engines.base import Engine, Results, cannot_express, has_negative, rounded, space_of, weighted_sum
 from tacit.judge.fuse.fusion import Fusion
 from tacit.judge.fuse.learning import COARSE, LATTICE, Option, Space
 from tacit.judge.fuse.legs import Legs
