@@ -19,6 +19,11 @@ TAGS = ("<one>", "<many>")  # pydantic's tags for bodies that may be a list; not
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 Kind = Literal["person", "program"]  # of a judge
+Judge = Annotated[str, Field(min_length=1, max_length=100)]
+Name = Annotated[str, Field(max_length=100)]
+Topic = Annotated[str, Field(max_length=200)]
+VersionName = Annotated[str, Field(max_length=20)]
+Ids = Annotated[list[Id], Field(max_length=1_000, fail_fast=True)]
 VectorEntry = Annotated[float, Field(ge=-1e30, le=1e30)]  # float32 with room for products
 
 
@@ -49,9 +54,7 @@ class SearchBody(Body):
 
     query: Text = Field(description="the query")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: Annotated[str, Field(max_length=20)] | None = Field(
-        default=None, description="version to rank with; null: the live one"
-    )
+    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
     filter: Annotated[str, Field(max_length=20_000)] | None = Field(
         default=None, description="filter of documents, such as `price < 50 and kind = shoes`"
     )
@@ -74,9 +77,7 @@ class FeedbackBody(Body):
     liked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of good results")
     disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of bad results")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: Annotated[str, Field(max_length=20)] | None = Field(
-        default=None, description="version to rank with; null: the live one"
-    )
+    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
 
 
 class JudgmentBody(Body):
@@ -87,7 +88,7 @@ class JudgmentBody(Body):
     grade: Annotated[float | None, Field(ge=0, le=1_000)] = Field(
         description="0 is not relevant, higher is better; null: cannot be judged"
     )
-    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
+    judge: Judge = Field(description="name of the judge")
     kind: Kind = Field(default="person", description="a person, or a program such as a language model")
     decision: bool = Field(default=False, description="true: a person decides between judges with different grades")
     ticket: Annotated[str, Field(max_length=20_000)] | None = Field(
@@ -106,7 +107,7 @@ class WithdrawalBody(Body):
 
     query: Text = Field(description="id of the query, or its text")
     document: Id = Field(description="id of the document")
-    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
+    judge: Judge = Field(description="name of the judge")
     kind: Kind = Field(default="person", description="a person or a program")
 
 
@@ -134,14 +135,14 @@ class QueryBody(Body):
 
     text: Text = Field(description="text of the query")
     id: Id | None = Field(default=None, description="its id; null: derived from its text")
-    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="its group")
+    topic: Topic | None = Field(default=None, description="its group")
 
 
 class QueryChangeBody(Body):
     """The changes of a query; null: no change. An empty topic removes the query from its group."""
 
     text: Text | None = Field(default=None, description="new text, if the query has no judgments")
-    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="new group")
+    topic: Topic | None = Field(default=None, description="new group")
 
 
 class GuidelinesBody(Body):
@@ -156,9 +157,7 @@ class ImportBody(Body):
     text: Annotated[str, Field(min_length=1, max_length=32 << 20)] = Field(
         description="lines of queries; CSV, TSV or jsonl with queries or judgments; TREC qrels"
     )
-    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        default="import", description="judge for lines without one"
-    )
+    judge: Judge = Field(default="import", description="judge for lines without one")
     kind: Kind = Field(default="person", description="a person or a program, for all judges")
     topic: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
         default=None, description="group for queries without one"
@@ -183,22 +182,18 @@ class RankBody(Body):
 class TrainBody(Body):
     """Training options."""
 
-    method: Annotated[str, Field(max_length=100)] | None = Field(
+    method: Name | None = Field(
         default=None, description="method of the new version; null: the live version's if it learns, else blend"
     )
-    judge: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="judge to learn from; null: all people"
-    )
-    assist: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="program judge whose grades are added if they help"
-    )
+    judge: Name | None = Field(default=None, description="judge to learn from; null: all people")
+    assist: Name | None = Field(default=None, description="program judge whose grades are added if they help")
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
 
 
 class SwitchBody(Body):
     """The version to make live; one without a verdict needs `confirm`."""
 
-    version: Annotated[str, Field(max_length=20)] = Field(description="name of the version")
+    version: VersionName = Field(description="name of the version")
     confirm: bool = Field(default=False, description="make it live without a verdict")
 
 

@@ -35,12 +35,11 @@ from tacit.app.web.interface.bodies import (
     QueryChangeBody,
     WithdrawalBody,
 )
-from tacit.app.web.offers import Offer
+from tacit.app.web.offers import Offer, Tickets
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
-from tacit.app.web.tickets import Tickets
 from tacit.app.web.training.verdicts import scores_of
-from tacit.app.web.workspace import UnknownDocumentError, UnknownQueryError, Workspace
+from tacit.app.web.workspace import UnknownQueryError, Workspace
 from tacit.core import Collection, TacitError
 from tacit.judge import agreement_with_people, disagreements, kappas
 from tacit.judge.agreement import Disagreement
@@ -70,11 +69,9 @@ def add_judgments(service: Service, body: Judgments) -> Any:
     """A ticket of `/next` records where the document was shown. Of a list, all judgments are recorded or none."""
     service.workspace.check_writable()
     given = body if isinstance(body, list) else [body]
-    known = service.workspace.active.searcher.documents_.row_of
+    version = service.workspace.active
     shown = [_shown(service, judgment) for judgment in given]
-    for judgment in given:
-        if judgment.document not in known:
-            raise UnknownDocumentError(f"no document has the id {judgment.document!r}, want a document of the model")
+    version.check_documents(judgment.document for judgment in given)
     records = service.store.record_many(
         {"query": j.query, "document": j.document, "grade": j.grade, "judge": j.judge, "kind": j.kind} | where
         for j, where in zip(given, shown, strict=True)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
+from tacit.app.web.document_log import Entry, collection_of
 from tacit.app.web.interface.answers import (
     DocumentAnswer,
     DocumentPut,
@@ -24,7 +25,6 @@ from tacit.app.web.interface.answers import (
 from tacit.app.web.interface.bodies import (
     MAX_OFFSET,
     ContentBody,
-    DocumentBody,
     Documents,
     FeedbackBody,
     RankBody,
@@ -32,8 +32,8 @@ from tacit.app.web.interface.bodies import (
 )
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
-from tacit.app.web.workspace import UnknownDocumentError, Version
-from tacit.core import Collection, TacitError
+from tacit.app.web.workspace import Version
+from tacit.core import TacitError
 from tacit.search import Hits
 from tacit.search.query.language import may_read_texts
 from tacit.search.selecting import Selection, make_selection
@@ -118,7 +118,7 @@ def explain(
 ) -> Any:
     """Terms that sum to the score; with liked or disliked documents, to the score after feedback."""
     version = service.workspace.find(model)
-    _check_known(version, [id, *([] if other is None else [other]), *liked, *disliked])
+    version.check_documents([id, *([] if other is None else [other]), *liked, *disliked])
     reasons = version.searcher.explain(q, id, other, liked=liked, disliked=disliked)
     return {
         "model": version.name,
@@ -134,7 +134,7 @@ def explain(
 def feedback(service: Service, body: FeedbackBody) -> Response:
     """Nothing is stored."""
     version = service.workspace.find(body.model)
-    _check_known(version, [*body.liked, *body.disliked])
+    version.check_documents([*body.liked, *body.disliked])
     hits = version.searcher.feedback(body.query, body.liked, body.disliked, body.k)
     return _answers(version.name, body.query, hits)
 
@@ -143,7 +143,7 @@ def feedback(service: Service, body: FeedbackBody) -> Response:
 def get_document(service: Service, document: DocumentId) -> Any:
     """The document as it was added."""
     version = service.workspace.active
-    _check_known(version, [document])
+    version.check_documents([document])
     documents = version.searcher.documents_
     row = documents.row_of[document]
     found, fields = documents[row], documents.fields(row)
@@ -157,13 +157,15 @@ def add_documents(
     upsert: Annotated[bool, Query(description="replace documents with known ids")] = False,
 ) -> Any:
     """No training is needed; with `upsert`, documents with known ids are replaced."""
-    return service.workspace.add(_collection(body), upsert=upsert)._asdict()
+    documents = collection_of([Entry(given.id, given.title, given.text, given.fields) for given in body])
+    return service.workspace.add(documents, upsert=upsert)._asdict()
 
 
 @router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(DocumentPut))
 def put_document(service: Service, document: DocumentId, body: ContentBody) -> Any:
     """No training is needed."""
-    changed = service.workspace.add(_collection([DocumentBody(id=document, **dict(body))]), upsert=True)
+    documents = collection_of([Entry(document, body.title, body.text, body.fields)])
+    changed = service.workspace.add(documents, upsert=True)
     return {"id": document} | changed._asdict()
 
 
@@ -197,20 +199,6 @@ def search_together(group: tuple[Version, int, Selection], queries: list[str]) -
     return [_answers(version.name, query, hits) for query, hits in found]
 
 
-def _check_known(version: Version, ids: Sequence[str]) -> None:
-    """Raise for an unknown document id."""
-    unknown = next((name for name in ids if name not in version.searcher.documents_.row_of), None)
-    if unknown is not None:
-        raise UnknownDocumentError(f"no document has the id {unknown!r}, want a document of the model")
-
-
 def _answers(version: str, query: str, hits: Hits) -> Response:
     """Return the response as it is sent, because FastAPI would copy and check every value again."""
     return JSONResponse({"model": version, "query": query} | hits.to_json())
-
-
-def _collection(documents: Sequence[DocumentBody]) -> Collection:
-    ids, titles, texts = ([getattr(document, name) for document in documents] for name in ("id", "title", "text"))
-    names = dict.fromkeys(name for document in documents for name in document.fields)
-    extras = {name: [document.fields.get(name) for document in documents] for name in names}
-    return Collection(ids, titles, texts, extras)

@@ -1,7 +1,8 @@
 """Verdicts: the comparison of a new version with another one, as numbers and as text that names both versions.
 
 Both are measured by cross-validation on the same judged queries. A verdict stores the values of every query, so that
-versions can later be compared with the version that is live then (`scoreboard`).
+versions can later be compared with the version that is live then (`scoreboard`). A stored verdict is read only if it is
+complete.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, ValidationError, model_validator
 
+from tacit.app.web.interface.answers import Answer, Verdict
 from tacit.judge.advise.advice import JUDGED, Advice
 from tacit.judge.advise.report import to_html
 from tacit.judge.advise.verdict import (
@@ -26,6 +29,7 @@ from tacit.judge.advise.verdict import (
     queries_needed,
 )
 from tacit.metrics.significance import holm
+from tacit.store.strict_json import parse_json
 
 MEASURE = "nDCG@10"
 MEASURES = (MEASURE, "AP", judged_only(MEASURE), JUDGED)
@@ -38,6 +42,7 @@ BETTER, WORSE, SAME = "better", "worse", "identical"
 NOT_SHOWN, UNPROVEN = "no difference shown", "unproven"
 
 Values = Mapping[str, np.ndarray]
+Name = Annotated[str, Field(pattern="^[1-9][0-9]{0,8}$")]
 
 
 def make_verdict(
@@ -310,3 +315,39 @@ def _latest(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> Mapping[str
 
 def _rounded(values: Values) -> dict[str, list[float]]:
     return {measure: [round(float(value), DIGITS) for value in found] for measure, found in values.items()}
+
+
+class ByQuery(Answer):
+    """Values of the measures by version, in the order of the queries."""
+
+    ids: list[str] = Field(min_length=1)
+    texts: list[str]
+    values: dict[Name, dict[str, list[Annotated[float, Field(ge=0, le=1)]]]]
+
+
+class StoredVerdict(Verdict):
+    """A verdict with the values of every query."""
+
+    version: Name
+    against: Name
+    by_query: ByQuery
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> StoredVerdict:
+        found, n = self.by_query, len(self.by_query.ids)
+        for name in (self.version, self.against):
+            assert {*SHOWN} <= {*self.measured.get(name, {})}
+            assert {*MEASURES} <= {*found.values.get(name, {})}
+        assert {len(found.texts), *(len(v) for by_measure in found.values.values() for v in by_measure.values())} == {n}
+        assert all(MEASURES[0] in by_measure for by_measure in found.values.values())
+        return self
+
+
+def read_verdict(data: bytes) -> dict[str, Any] | None:
+    """Return the verdict in a file; None if it is damaged."""
+    try:
+        found: dict[str, Any] = parse_json(data)
+        StoredVerdict.model_validate_json(data, strict=True)
+    except (ValueError, ValidationError):
+        return None
+    return found
