@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_data, add_encoder, add_json, add_seed, add_set, add_threads, add_words, whole_number
+from tacit.app.options import add_encoder, add_shared, whole_number
 from tacit.app.tables import print_table
 from tacit.core import MissingExtraError
 
@@ -29,16 +30,18 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit reproduce`."""
     parser.add_argument("name", nargs="?", help="experiment; without it all are listed")
-    add_data(parser)
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("TACIT_DATA"), help="folder of collections (default $TACIT_DATA)"
+    )
     parser.add_argument("--corpus", metavar="C", help="name of the corpus; for some, a path")
     parser.add_argument("--split", metavar="S", help="training and test split: queries, related, links or documents")
-    add_words(parser)
+    add_shared(parser, "--words")
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
     parser.add_argument("--systems", metavar="a,b,…", help="systems (default: all of the experiment)")
     parser.add_argument("--as-printed", action="store_true", help="also rows trained by the papers' own recipe")
     parser.add_argument("--check", action="store_true", help="papers: compute again; status 1 if a number differs")
     add_encoder(parser, "questions: also rows with an encoder, the encoder alone and rank fusion")
-    add_set(parser)
+    add_shared(parser, "--set")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="less than a minute: fewer queries, smaller models")
     length.add_argument("--full", action="store_true", help="all seeds, splits and dimensions")
@@ -48,12 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write the report as Markdown and JSON, and figures; finished rows are kept there",
     )
-    add_seed(parser)
+    add_shared(parser, "--seed")
     parser.add_argument(
         "--seeds", type=whole_number(1), metavar="N", help="number of seeds, from --seed on (default 1; with --full 3)"
     )
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

@@ -12,9 +12,5 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextI
     keep = [column for column in range(len(header)) if any(row[column] for row in cells[1:])]
     widths = {column: max(len(row[column]) for row in cells) for column in keep}
     for row in cells:
-        aligned = [_align(row[column], widths[column], column < left) for column in keep]
+        aligned = [f"{row[column]:{'<' if column < left else '>'}{widths[column]}}" for column in keep]
         out.write("  ".join(aligned).rstrip() + "\n")
-
-
-def _align(text: str, width: int, left: bool) -> str:
-    return text.ljust(width) if left else text.rjust(width)

@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_language, add_threads, check_output, whole_number
+from tacit.app.options import add_shared, check_output, whole_number
 from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
     parser.add_argument("--names", metavar="OUT", help="file for the names of the columns, one per line")
-    add_language(parser)
+    add_shared(parser, "--language")
     parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
-    add_threads(parser)
+    add_shared(parser, "--threads")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

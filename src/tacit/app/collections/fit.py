@@ -15,16 +15,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from tacit.app.options import (
-    add_assist,
     add_columns,
     add_encoder,
-    add_judges,
-    add_language,
     add_ray,
-    add_seed,
-    add_set,
-    add_threads,
-    add_words,
+    add_shared,
     chance_and_threads,
     cluster,
     column_options,
@@ -85,9 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rerank", metavar="M", help="rerank the first results with a method of `tacit rank`, fitted on the same pairs"
     )
-    add_set(parser)
-    add_words(parser)
-    add_language(parser)
+    add_shared(parser, "--set", "--words", "--language")
     parser.add_argument(
         "--stem",
         action=argparse.BooleanOptionalAction,
@@ -109,12 +101,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder that keeps the state of training; if the process is killed, run the same command again to resume",
     )
-    add_judges(parser)
-    add_assist(parser)
+    add_shared(parser, "--judge", "--merge", "--assist")
     add_columns(parser)
     add_ray(parser, "count words and train vectors of documents")
-    add_seed(parser)
-    add_threads(parser)
+    add_shared(parser, "--seed", "--threads")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

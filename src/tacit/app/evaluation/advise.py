@@ -12,19 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import (
-    add_assist,
-    add_columns,
-    add_encoder,
-    add_json,
-    add_judges,
-    add_language,
-    add_seed,
-    add_threads,
-    check_output,
-    column_options,
-    read_groups,
-)
+from tacit.app.options import add_columns, add_encoder, add_shared, check_output, column_options, read_groups
 from tacit.app.tables import print_table
 from tacit.core import DataError, UsageError
 
@@ -61,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="time for all systems; one that takes longer is left out, except the baseline and blend (default 15)",
     )
     add_encoder(parser, "documents: also compare blend with an encoder, the encoder alone and rank fusion")
-    add_language(parser)
+    add_shared(parser, "--language")
     parser.add_argument(
         "--group", metavar="FIELD", help="field of the queries that names their group; a group is kept in one fold"
     )
@@ -73,12 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--save", metavar="MODEL", help="documents: fit the recommended system on all data and save it")
     parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
-    add_judges(parser)
-    add_assist(parser)
+    add_shared(parser, "--judge", "--merge", "--assist")
     add_columns(parser)
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

@@ -14,16 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.evaluate import compare_runs, show_measures, show_systems
-from tacit.app.options import (
-    add_encoder,
-    add_json,
-    add_language,
-    add_seed,
-    add_set,
-    add_threads,
-    chance_and_threads,
-    check_output,
-)
+from tacit.app.options import add_encoder, add_shared, chance_and_threads, check_output
 from tacit.core import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -54,14 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--measure", action="append", metavar="M", help=f"measure; repeatable (default {' '.join(MEASURES)})"
     )
-    add_language(parser)
+    add_shared(parser, "--language")
     parser.add_argument("--run", metavar="OUT", help="file for the run of the method")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
-    add_set(parser)
+    add_shared(parser, "--set")
     add_encoder(parser, "encode documents and queries, for blend")
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.assist import show_assisted
 from tacit.app.evaluation.judgments import read_people
-from tacit.app.options import add_json, add_judges, add_seed
+from tacit.app.options import add_shared
 from tacit.app.tables import print_table
 from tacit.core import DataError, UsageError, plural
 
@@ -62,9 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assist", metavar="J", help="a program's grades of all queries: a judge of the store, or a file of judgments"
     )
-    add_judges(parser)
-    add_seed(parser)
-    add_json(parser)
+    add_shared(parser, "--judge", "--merge", "--seed", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -212,11 +210,10 @@ def _find_bounds(
 ) -> list[dict[str, Any]]:
     """Compute the difference of each run from the first, and its bounds, for the measures that have bounds."""
     from tacit.metrics import difference_bounds, parse_measure
-    from tacit.metrics.bounds import BOUNDED
+    from tacit.metrics.bounds import BOUNDED, has_bounds
 
     (first, base), *others = runs.items()
-    measures = [parse_measure(name) for name in found[first].values]
-    bounded = [m for m in measures if m.name in BOUNDED and m.cutoff is not None and not m.judged_only]
+    bounded = [measure for measure in map(parse_measure, found[first].values) if has_bounds(measure)]
     if not bounded:
         raise UsageError(f"no measure has bounds, want one of {', '.join(f'{name}@k' for name in BOUNDED)} (-m)")
     rows = []

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.judgments import read_people
-from tacit.app.options import add_json, add_judges, add_seed, add_threads, check_output
+from tacit.app.options import add_shared, check_output
 from tacit.app.tables import print_table
 from tacit.core import UsageError
 
@@ -51,10 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="JSON with the fusion; with --apply the fused run (default stdout)"
     )
     parser.add_argument("--report", metavar="FILE", help="write an HTML report")
-    add_judges(parser)
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--judge", "--merge", "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

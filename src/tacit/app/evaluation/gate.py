@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from xml.etree import ElementTree
 
 from tacit.app.evaluation.judgments import read_people
-from tacit.app.options import add_json, add_judges, add_seed, check_output
+from tacit.app.options import add_shared, check_output
 from tacit.app.tables import print_table
 from tacit.core import plural
 
@@ -46,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help='exit with 4 if the verdict is "cannot tell"')
     parser.add_argument("--junit", metavar="FILE", help="write a JUnit XML report")
     parser.add_argument("--markdown", metavar="FILE", help="write a comment for a pull request")
-    add_judges(parser)
-    add_seed(parser)
-    add_json(parser)
+    add_shared(parser, "--judge", "--merge", "--seed", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

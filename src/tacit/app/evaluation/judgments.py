@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_encoding, add_json, add_judges, whole_number
+from tacit.app.options import add_shared, whole_number
 from tacit.app.tables import print_table
 from tacit.core import DataError, UsageError, plural
 
@@ -57,12 +57,12 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", metavar="NAME", help="judge of judgments without one (default imported)")
     parser.add_argument("--program", action="store_true", help="this judge is a program, such as a language model")
     parser.add_argument("--queries", metavar="FILE", help="texts of the queries: jsonl, CSV, TSV or parquet")
-    add_encoding(parser)
+    add_shared(parser, "--encoding", "--table")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=FORMS, default="qrels", help="format (default qrels); csv keeps every record")
-    add_judges(parser)
+    add_shared(parser, "--judge", "--merge")
     parser.add_argument("--lists", metavar="FILE", help="with --to letor: write these lists, graded; -1 is unjudged")
     parser.add_argument("--queries", metavar="FILE", help="write the texts of the queries here (jsonl)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default stdout")
@@ -79,7 +79,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--disagreements", type=whole_number(0), default=10, metavar="N", help="how many to list (default 10)"
     )
-    add_json(parser)
+    add_shared(parser, "--json")
 
 
 def _add_repair(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_threads, check_output, whole_number
+from tacit.app.options import add_shared, check_output, whole_number
 from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth", type=whole_number(1), default=50, metavar="N", help="documents per query (default 50)"
     )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="CSV (default stdout)")
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -130,7 +128,7 @@ def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
     They have no probability: judgments with one are a sample for measuring, and would replace fully judged queries.
     """
     from tacit.judge import JudgmentStore, merged_judgments
-    from tacit.judge.program.calibrating import draw_calibration
+    from tacit.judge.sampling import draw_calibration
 
     if not args.judgments or args.model or args.queries or args.strategy:
         raise UsageError("--for calibrating takes pairs of a store: give --judgments STORE, no MODEL and no --queries")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_seed, read_groups, whole_number
+from tacit.app.options import add_shared, read_groups, whole_number
 from tacit.core import TacitError, UsageError, plural
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test", type=float, default=0.2, metavar="SHARE", help="share of test queries (default 0.2)")
     parser.add_argument("--folds", type=whole_number(2), metavar="N", help="lists: write folds.json with N folds")
     parser.add_argument("--group", metavar="FIELD", help="field of the queries with their group, kept in one part")
-    add_seed(parser)
+    add_shared(parser, "--seed")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -159,7 +159,7 @@ def _split_lists(args: argparse.Namespace, folder: Path) -> dict[str, int]:
 
 def _folds(names: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
     """Make folds: each part is the test part once, and the next part is its validation part."""
-    from tacit.judge.advise.folds import make_folds
+    from tacit.judge.advise.procedure import make_folds
 
     n_folds = args.folds
     fold_of = make_folds(len(names), n_folds, args.seed)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_set, add_threads, whole_number
+from tacit.app.options import add_shared, whole_number
 from tacit.app.tables import print_table
 from tacit.core import MissingExtraError, UsageError
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--column", metavar="C", help="also measure the order by one feature: its number in TRAIN, or its name"
     )
     parser.add_argument("--names", metavar="F", help="names of the features, one per line (`tacit features --names`)")
-    add_set(parser)
+    add_shared(parser, "--set")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--test", metavar="F", help="test lists (default: five folds of TRAIN)")
     where.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
@@ -52,9 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=whole_number(1), default=3, metavar="N", help="random samples per share (default 3)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the curve as PNG and its points as JSON")
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

@@ -17,13 +17,13 @@ MAX_OFFSET = 100_000
 TAGS = ("<one>", "<many>")  # pydantic's tags for bodies that may be a list; not part of a place
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+Long = Annotated[str, Field(max_length=20_000)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 Kind = Literal["person", "program"]  # of a judge
 Judge = Annotated[str, Field(min_length=1, max_length=100)]
 Name = Annotated[str, Field(max_length=100)]
 Topic = Annotated[str, Field(max_length=200)]
 VersionName = Annotated[str, Field(max_length=20)]
-Ids = Annotated[list[Id], Field(max_length=1_000, fail_fast=True)]
 VectorEntry = Annotated[float, Field(ge=-1e30, le=1e30)]  # float32 with room for products
 
 
@@ -41,9 +41,8 @@ class Body(BaseModel):
     @classmethod
     def _refuse_unknown_names(cls, value: Any) -> Any:
         """Raise one error, with the names that are known, instead of one for each unknown name."""
-        unknown = (
-            next((name for name in value if name not in cls.model_fields), None) if isinstance(value, dict) else None
-        )
+        names = value if isinstance(value, dict) else ()
+        unknown = next((name for name in names if name not in cls.model_fields), None)
         if unknown is not None:
             raise PydanticCustomError("unknown_name", f"{shown(unknown)}, want one of {', '.join(cls.model_fields)}")
         return value
@@ -54,19 +53,17 @@ class SearchBody(Body):
 
     query: Text = Field(description="the query")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
-    filter: Annotated[str, Field(max_length=20_000)] | None = Field(
-        default=None, description="filter of documents, such as `price < 50 and kind = shoes`"
-    )
+    model: VersionName | None = Field(None, description="version to rank with; null: the live one")
+    filter: Long | None = Field(None, description="filter of documents, such as `price < 50 and kind = shoes`")
     facets: list[Id] = Field(
         default_factory=list, max_length=100, fail_fast=True, description="fields whose values are counted"
     )
-    sort: Id | None = Field(default=None, description="field to sort by; `-price` sorts descending")
-    group: Id | None = Field(default=None, description="field whose values are each shown once")
+    sort: Id | None = Field(None, description="field to sort by; `-price` sorts descending")
+    group: Id | None = Field(None, description="field whose values are each shown once")
     offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="number of results to skip")
     snippets: bool = Field(default=True, description="whether results have snippets")
     vector: Annotated[list[VectorEntry], Field(max_length=100_000, fail_fast=True)] | None = Field(
-        default=None, description="vector of the query, for models with vectors"
+        None, description="vector of the query, for models with vectors"
     )
 
 
@@ -77,7 +74,7 @@ class FeedbackBody(Body):
     liked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of good results")
     disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of bad results")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
+    model: VersionName | None = Field(None, description="version to rank with; null: the live one")
 
 
 class JudgmentBody(Body):
@@ -91,9 +88,7 @@ class JudgmentBody(Body):
     judge: Judge = Field(description="name of the judge")
     kind: Kind = Field(default="person", description="a person, or a program such as a language model")
     decision: bool = Field(default=False, description="true: a person decides between judges with different grades")
-    ticket: Annotated[str, Field(max_length=20_000)] | None = Field(
-        default=None, description="ticket of `GET /next`, if the pair was offered"
-    )
+    ticket: Long | None = Field(None, description="ticket of `GET /next`, if the pair was offered")
 
     @model_validator(mode="after")
     def _is_decided_by_a_person(self) -> JudgmentBody:
@@ -117,7 +112,7 @@ Value = Annotated[str, Field(max_length=MAX_CHARACTERS)] | bool | int | float | 
 class ContentBody(Body):
     """The contents of a document; its id is in the path."""
 
-    title: Annotated[str, Field(max_length=20_000)] = Field(default="", description="title")
+    title: Long = Field(default="", description="title")
     text: Annotated[str, Field(max_length=MAX_CHARACTERS)] = Field(description="text")
     fields: Annotated[dict[Id, Value], Field(max_length=MAX_FIELDS)] = Field(
         default_factory=dict, description="further fields, for filters and facets"
@@ -134,21 +129,21 @@ class QueryBody(Body):
     """One query to judge."""
 
     text: Text = Field(description="text of the query")
-    id: Id | None = Field(default=None, description="its id; null: derived from its text")
-    topic: Topic | None = Field(default=None, description="its group")
+    id: Id | None = Field(None, description="its id; null: derived from its text")
+    topic: Topic | None = Field(None, description="its group")
 
 
 class QueryChangeBody(Body):
     """The changes of a query; null: no change. An empty topic removes the query from its group."""
 
-    text: Text | None = Field(default=None, description="new text, if the query has no judgments")
-    topic: Topic | None = Field(default=None, description="new group")
+    text: Text | None = Field(None, description="new text, if the query has no judgments")
+    topic: Topic | None = Field(None, description="new group")
 
 
 class GuidelinesBody(Body):
     """Guidelines for judges."""
 
-    text: Annotated[str, Field(max_length=20_000)] = Field(description="the guidelines")
+    text: Long = Field(description="the guidelines")
 
 
 class ImportBody(Body):
@@ -160,7 +155,7 @@ class ImportBody(Body):
     judge: Judge = Field(default="import", description="judge for lines without one")
     kind: Kind = Field(default="person", description="a person or a program, for all judges")
     topic: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        default=None, description="group for queries without one"
+        None, description="group for queries without one"
     )
     preview: bool = Field(default=False, description="true: only report what would be stored")
 
@@ -175,7 +170,7 @@ class RankBody(Body):
         min_length=1, max_length=100_000, fail_fast=True, description="one row of features for each document"
     )
     documents: Annotated[list[Id], Field(max_length=100_000, fail_fast=True)] | None = Field(
-        default=None, description="ids of the rows"
+        None, description="ids of the rows"
     )
 
 
@@ -183,10 +178,10 @@ class TrainBody(Body):
     """Training options."""
 
     method: Name | None = Field(
-        default=None, description="method of the new version; null: the live version's if it learns, else blend"
+        None, description="method of the new version; null: the live version's if it learns, else blend"
     )
-    judge: Name | None = Field(default=None, description="judge to learn from; null: all people")
-    assist: Name | None = Field(default=None, description="program judge whose grades are added if they help")
+    judge: Name | None = Field(None, description="judge to learn from; null: all people")
+    assist: Name | None = Field(None, description="program judge whose grades are added if they help")
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
 
 

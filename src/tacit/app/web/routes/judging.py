@@ -16,6 +16,7 @@ from tacit.app.web.interface.answers import (
     Guidelines,
     ImportAnswer,
     JudgmentRecorded,
+    JudgmentRow,
     JudgmentsAnswer,
     JudgmentsRecorded,
     JudgmentWithdrawn,
@@ -114,7 +115,7 @@ def list_judgments(
         found.sort(key=lambda record: record.time, reverse=True)
     shown, following = page_of(found, limit, cursor)
     return {
-        "judgments": [_judgment(record) for record in shown],
+        "judgments": [{name: getattr(record, name) for name in JudgmentRow.model_fields} for record in shown],
         "judges": [found._asdict() for found in store.judges()],
         "total": len(found),
         "queries": len({record.query for record in found}),
@@ -346,8 +347,3 @@ def _shown(service: Service, body: JudgmentBody) -> dict[str, Any]:
             f"the ticket is for document {ticket.document!r}, the judgment for {body.document!r}; want the same"
         )
     return {name: getattr(ticket, name) for name in ("rank", "model", "probability", "display")}
-
-
-def _judgment(record: Any) -> dict[str, Any]:
-    names = ("query", "text", "document", "grade", "judge", "kind", "time", "rank", "model", "probability")
-    return {name: getattr(record, name) for name in names}

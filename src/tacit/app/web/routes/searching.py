@@ -22,14 +22,7 @@ from tacit.app.web.interface.answers import (
     SuggestAnswer,
     returns,
 )
-from tacit.app.web.interface.bodies import (
-    MAX_OFFSET,
-    ContentBody,
-    Documents,
-    FeedbackBody,
-    RankBody,
-    SearchBody,
-)
+from tacit.app.web.interface.bodies import MAX_OFFSET, ContentBody, Documents, FeedbackBody, RankBody, SearchBody
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.app.web.workspace import Version

@@ -29,7 +29,7 @@ from tacit.judge.advise.verdict import (
     queries_needed,
 )
 from tacit.metrics.significance import holm
-from tacit.store.strict_json import parse_json
+from tacit.store.stored import parse_json
 
 MEASURE = "nDCG@10"
 MEASURES = (MEASURE, "AP", judged_only(MEASURE), JUDGED)
