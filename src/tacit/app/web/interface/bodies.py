@@ -53,17 +53,17 @@ class SearchBody(Body):
 
     query: Text = Field(description="the query")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: VersionName | None = Field(None, description="version to rank with; null: the live one")
-    filter: Long | None = Field(None, description="filter of documents, such as `price < 50 and kind = shoes`")
+    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
+    filter: Long | None = Field(default=None, description="filter of documents, such as `price < 50 and kind = shoes`")
     facets: list[Id] = Field(
         default_factory=list, max_length=100, fail_fast=True, description="fields whose values are counted"
     )
-    sort: Id | None = Field(None, description="field to sort by; `-price` sorts descending")
-    group: Id | None = Field(None, description="field whose values are each shown once")
+    sort: Id | None = Field(default=None, description="field to sort by; `-price` sorts descending")
+    group: Id | None = Field(default=None, description="field whose values are each shown once")
     offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="number of results to skip")
     snippets: bool = Field(default=True, description="whether results have snippets")
     vector: Annotated[list[VectorEntry], Field(max_length=100_000, fail_fast=True)] | None = Field(
-        None, description="vector of the query, for models with vectors"
+        default=None, description="vector of the query, for models with vectors"
     )
 
 
@@ -74,7 +74,7 @@ class FeedbackBody(Body):
     liked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of good results")
     disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of bad results")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: VersionName | None = Field(None, description="version to rank with; null: the live one")
+    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
 
 
 class JudgmentBody(Body):
@@ -88,7 +88,7 @@ class JudgmentBody(Body):
     judge: Judge = Field(description="name of the judge")
     kind: Kind = Field(default="person", description="a person, or a program such as a language model")
     decision: bool = Field(default=False, description="true: a person decides between judges with different grades")
-    ticket: Long | None = Field(None, description="ticket of `GET /next`, if the pair was offered")
+    ticket: Long | None = Field(default=None, description="ticket of `GET /next`, if the pair was offered")
 
     @model_validator(mode="after")
     def _is_decided_by_a_person(self) -> JudgmentBody:
@@ -129,15 +129,15 @@ class QueryBody(Body):
     """One query to judge."""
 
     text: Text = Field(description="text of the query")
-    id: Id | None = Field(None, description="its id; null: derived from its text")
-    topic: Topic | None = Field(None, description="its group")
+    id: Id | None = Field(default=None, description="its id; null: derived from its text")
+    topic: Topic | None = Field(default=None, description="its group")
 
 
 class QueryChangeBody(Body):
     """The changes of a query; null: no change. An empty topic removes the query from its group."""
 
-    text: Text | None = Field(None, description="new text, if the query has no judgments")
-    topic: Topic | None = Field(None, description="new group")
+    text: Text | None = Field(default=None, description="new text, if the query has no judgments")
+    topic: Topic | None = Field(default=None, description="new group")
 
 
 class GuidelinesBody(Body):
@@ -155,7 +155,7 @@ class ImportBody(Body):
     judge: Judge = Field(default="import", description="judge for lines without one")
     kind: Kind = Field(default="person", description="a person or a program, for all judges")
     topic: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        None, description="group for queries without one"
+        default=None, description="group for queries without one"
     )
     preview: bool = Field(default=False, description="true: only report what would be stored")
 
@@ -170,7 +170,7 @@ class RankBody(Body):
         min_length=1, max_length=100_000, fail_fast=True, description="one row of features for each document"
     )
     documents: Annotated[list[Id], Field(max_length=100_000, fail_fast=True)] | None = Field(
-        None, description="ids of the rows"
+        default=None, description="ids of the rows"
     )
 
 
@@ -178,10 +178,10 @@ class TrainBody(Body):
     """Training options."""
 
     method: Name | None = Field(
-        None, description="method of the new version; null: the live version's if it learns, else blend"
+        default=None, description="method of the new version; null: the live version's if it learns, else blend"
     )
-    judge: Name | None = Field(None, description="judge to learn from; null: all people")
-    assist: Name | None = Field(None, description="program judge whose grades are added if they help")
+    judge: Name | None = Field(default=None, description="judge to learn from; null: all people")
+    assist: Name | None = Field(default=None, description="program judge whose grades are added if they help")
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
 
 
