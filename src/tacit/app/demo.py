@@ -10,8 +10,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_shared
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Links

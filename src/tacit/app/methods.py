@@ -10,8 +10,7 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_shared
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,12 +1,13 @@
-"""Options that several commands share, with the same names and meanings."""
+"""What commands share: options with the same names and meanings, checks of them, and tables for the terminal."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from tacit.core import DataError, UsageError
 
@@ -197,3 +198,16 @@ def read_groups(queries: Any, field: str | None) -> list[object] | None:
     if missing is not None:
         raise UsageError(f"query {queries.ids[missing]!r} has no field {field!r}, want the group of each query there")
     return groups
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO, *, left: int = 1) -> None:
+    """Write aligned columns: the first `left` of them left-aligned, the others right-aligned; omits empty ones.
+
+    Cells are never truncated, so tables can be piped.
+    """
+    cells = [list(header), *map(list, rows)]
+    keep = [column for column in range(len(header)) if any(row[column] for row in cells[1:])]
+    widths = {column: max(len(row[column]) for row in cells) for column in keep}
+    for row in cells:
+        aligned = [f"{row[column]:{'<' if column < left else '>'}{widths[column]}}" for column in keep]
+        out.write("  ".join(aligned).rstrip() + "\n")

@@ -12,8 +12,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_columns, add_encoder, add_shared, check_output, column_options, read_groups
-from tacit.app.tables import print_table
+from tacit.app.options import (
+    add_columns,
+    add_encoder,
+    add_shared,
+    check_output,
+    column_options,
+    print_table,
+    read_groups,
+)
 from tacit.core import DataError, UsageError
 
 if TYPE_CHECKING:

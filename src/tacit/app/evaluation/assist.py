@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.tables import print_table
+from tacit.app.options import print_table
 from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.assist import show_assisted
 from tacit.app.evaluation.judgments import read_people
-from tacit.app.options import add_shared
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table
 from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.evaluation.judgments import read_people
-from tacit.app.options import add_shared, check_output
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, check_output, print_table
 from tacit.core import UsageError
 
 if TYPE_CHECKING:

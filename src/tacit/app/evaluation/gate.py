@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from xml.etree import ElementTree
 
 from tacit.app.evaluation.judgments import read_people
-from tacit.app.options import add_shared, check_output
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, check_output, print_table
 from tacit.core import plural
 
 if TYPE_CHECKING:

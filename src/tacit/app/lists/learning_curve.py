@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_shared, whole_number
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table, whole_number
 from tacit.core import MissingExtraError, UsageError
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from tacit.app.web.document_log import NAME as LOG
 from tacit.app.web.document_log import DocumentLog, Entry, apply_changes, entries
 from tacit.app.web.training.verdicts import read_verdict
 from tacit.core import Collection, StoreError, TacitError
-from tacit.data.staging import staged
+from tacit.data import staged
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 from tacit.search.query.suggestions import Completions
