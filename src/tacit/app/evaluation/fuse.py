@@ -55,15 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Learn, or apply."""
-    from tacit.data import write_text
-    from tacit.judge.fuse.report import to_html
-
     _check_use(args)
     for path in (args.output, args.report):
         if path:
             check_output(path)
     if args.apply:
         return _apply(args, out)
+    from tacit.data import write_text
+    from tacit.judge.fuse.report import to_html
+
     report = _learn(args)
     if args.output:
         write_text(args.output, json.dumps(report.to_json(), indent=1) + "\n")

@@ -23,7 +23,8 @@ import numpy as np
 
 from tacit.core import TacitError, check_number, plural, progress_bar
 from tacit.judge.columns import read_columns
-from tacit.judge.database import connect, one_line, transaction
+from tacit.judge.database import connect as open_database
+from tacit.judge.database import one_line, transaction
 from tacit.judge.program.connections import Connection, Retry
 from tacit.judge.program.questions import Answer, AnswerProblem, Prompt, Question
 from tacit.judge.records import utc_now
@@ -101,7 +102,7 @@ class AnswerTable:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._database = connect(self.path, create=False)
+        self._database = open_database(self.path, create=False)
         with one_line(self.path):
             self._database.execute(TABLE)
             self._database.execute(INDEX)
