@@ -11,18 +11,8 @@ from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacit.app.web.document_log import Entry, collection_of
-from tacit.app.web.interface.answers import (
-    DocumentAnswer,
-    DocumentPut,
-    DocumentRemoved,
-    DocumentsChanged,
-    Explanation,
-    RankAnswer,
-    SearchAnswer,
-    SuggestAnswer,
-    returns,
-)
-from tacit.app.web.interface.bodies import MAX_OFFSET, ContentBody, Documents, FeedbackBody, RankBody, SearchBody
+from tacit.app.web.interface import answers, bodies
+from tacit.app.web.interface.answers import returns
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.app.web.workspace import Version
@@ -48,7 +38,7 @@ Group = Annotated[
     str | None, Query(min_length=1, max_length=1_000, description="field whose values are each shown once")
 ]
 Fields = Annotated[list[str], Query(max_length=100, description="field whose values are counted; repeatable")]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="number of results to skip")]
+Offset = Annotated[int, Query(ge=0, le=bodies.MAX_OFFSET, description="number of results to skip")]
 DocumentId = Annotated[str, Path(min_length=1, max_length=1_000, description="id of the document")]
 Marked = Annotated[Sequence[Id], Query(max_length=1_000, description="ids of documents; repeatable")]
 VersionName = Annotated[str | None, Query(max_length=20, description="version to rank with; default: the live one")]
@@ -56,7 +46,7 @@ VersionName = Annotated[str | None, Query(max_length=20, description="version to
 router = APIRouter(route_class=JsonRoute, tags=["search"])
 
 
-@router.get("/search", summary="The best documents for a query", responses=returns(SearchAnswer))
+@router.get("/search", summary="The best documents for a query", responses=returns(answers.SearchAnswer))
 async def search(
     service: Service,
     q: Text,
@@ -79,9 +69,11 @@ async def search(
 
 
 @router.post(
-    "/search", summary="Search with a JSON body, optionally with a query vector", responses=returns(SearchAnswer)
+    "/search",
+    summary="Search with a JSON body, optionally with a query vector",
+    responses=returns(answers.SearchAnswer),
 )
-def search_with_body(service: Service, body: SearchBody) -> Response:
+def search_with_body(service: Service, body: bodies.SearchBody) -> Response:
     """For long filters, and for models with vectors."""
     version = service.workspace.find(body.model)
     vector = None if body.vector is None else np.array(body.vector, np.float32)
@@ -89,7 +81,7 @@ def search_with_body(service: Service, body: SearchBody) -> Response:
     return _answers(version.name, body.query, version.searcher.search(body.query, body.k, vector=vector, **chosen))
 
 
-@router.get("/suggest", summary="Completions of a partial query", responses=returns(SuggestAnswer))
+@router.get("/suggest", summary="Completions of a partial query", responses=returns(answers.SuggestAnswer))
 def suggest(
     service: Service, q: Text, k: Annotated[int, Query(ge=1, le=100, description="number of completions")] = 10
 ) -> Any:
@@ -97,7 +89,9 @@ def suggest(
     return {"query": q, "suggestions": service.workspace.suggest(q, k)}
 
 
-@router.get("/explain", summary="Why a document has its score, or ranks above another", responses=returns(Explanation))
+@router.get(
+    "/explain", summary="Why a document has its score, or ranks above another", responses=returns(answers.Explanation)
+)
 def explain(
     service: Service,
     q: Text,
@@ -123,8 +117,10 @@ def explain(
     }
 
 
-@router.post("/feedback", summary="Rerank results by liked and disliked documents", responses=returns(SearchAnswer))
-def feedback(service: Service, body: FeedbackBody) -> Response:
+@router.post(
+    "/feedback", summary="Rerank results by liked and disliked documents", responses=returns(answers.SearchAnswer)
+)
+def feedback(service: Service, body: bodies.FeedbackBody) -> Response:
     """Nothing is stored."""
     version = service.workspace.find(body.model)
     version.check_documents([*body.liked, *body.disliked])
@@ -132,7 +128,7 @@ def feedback(service: Service, body: FeedbackBody) -> Response:
     return _answers(version.name, body.query, hits)
 
 
-@router.get("/documents/{document:path}", summary="One document", responses=returns(DocumentAnswer))
+@router.get("/documents/{document:path}", summary="One document", responses=returns(answers.DocumentAnswer))
 def get_document(service: Service, document: DocumentId) -> Any:
     """The document as it was added."""
     version = service.workspace.active
@@ -143,10 +139,10 @@ def get_document(service: Service, document: DocumentId) -> Any:
     return {"id": found.id, "title": found.title, "text": found.text} | ({"fields": fields} if fields else {})
 
 
-@router.post("/documents", summary="Add documents, searchable immediately", responses=returns(DocumentsChanged))
+@router.post("/documents", summary="Add documents, searchable immediately", responses=returns(answers.DocumentsChanged))
 def add_documents(
     service: Service,
-    body: Documents,
+    body: bodies.Documents,
     upsert: Annotated[bool, Query(description="replace documents with known ids")] = False,
 ) -> Any:
     """No training is needed; with `upsert`, documents with known ids are replaced."""
@@ -154,22 +150,22 @@ def add_documents(
     return service.workspace.add(documents, upsert=upsert)._asdict()
 
 
-@router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(DocumentPut))
-def put_document(service: Service, document: DocumentId, body: ContentBody) -> Any:
+@router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(answers.DocumentPut))
+def put_document(service: Service, document: DocumentId, body: bodies.ContentBody) -> Any:
     """No training is needed."""
     documents = collection_of([Entry(document, body.title, body.text, body.fields)])
     changed = service.workspace.add(documents, upsert=True)
     return {"id": document} | changed._asdict()
 
 
-@router.delete("/documents/{document:path}", summary="Remove a document", responses=returns(DocumentRemoved))
+@router.delete("/documents/{document:path}", summary="Remove a document", responses=returns(answers.DocumentRemoved))
 def delete_document(service: Service, document: DocumentId) -> Any:
     """Searches no longer return it."""
     return {"removed": document, "documents": service.workspace.remove(document)}
 
 
-@router.post("/rank", summary="Score feature rows, which form one list", responses=returns(RankAnswer))
-def rank(service: Service, body: RankBody) -> Any:
+@router.post("/rank", summary="Score feature rows, which form one list", responses=returns(answers.RankAnswer))
+def rank(service: Service, body: bodies.RankBody) -> Any:
     """Uses the ranker of `tacit serve --ranker`."""
     if service.ranker is None:
         raise TacitError("the service has no ranker of lists; start it with: tacit serve --ranker MODEL")

@@ -12,7 +12,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from tacit import __version__
-from tacit.app.web.interface.answers import Health, returns
+from tacit.app.web.interface import answers
+from tacit.app.web.interface.answers import returns
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.search.filters import fields_of
@@ -27,7 +28,7 @@ router = APIRouter(route_class=JsonRoute, tags=["state"])
 pages = APIRouter(include_in_schema=False)  # not part of the API, so they may have other parameters
 
 
-@router.get("/health", summary="Health of the service", responses=returns(Health))
+@router.get("/health", summary="Health of the service", responses=returns(answers.Health))
 def health(service: Service) -> Any:
     """The live version, its number of documents, and their fields."""
     version = service.workspace.active
