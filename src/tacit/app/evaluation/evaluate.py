@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.evaluation.assist import show_assisted
+from tacit.app.evaluation.assist import estimates_json, show_assisted
 from tacit.app.evaluation.judgments import read_people
 from tacit.app.options import add_shared, print_table
 from tacit.core import DataError, UsageError, plural
@@ -263,12 +263,7 @@ def _show_estimates(judgments: Judgments, paths: list[str], args: argparse.Names
 
 
 def _estimates_json(estimates: dict[str, Estimate]) -> dict[str, object]:
-    return {
-        "measures": {name: e.value for name, e in estimates.items()},
-        "standard_errors": {name: e.standard_error for name, e in estimates.items()},
-        "intervals": {name: [e.low, e.high] for name, e in estimates.items()},
-        "judged": {name: e.n_judged for name, e in estimates.items()},
-    }
+    return estimates_json(estimates) | {"judged": {name: e.n_judged for name, e in estimates.items()}}
 
 
 def _warn_of_limits(path: str, judgments: Judgments, run: Run, found: dict[str, Estimate]) -> None:

@@ -78,13 +78,7 @@ def make_verdict(
     """
     found = compare_values(before, after, has_zeros=has_zeros, identical=identical)
     measured = {against: _rounded(before), version: _rounded(after)}
-    return {
-        "version": version,
-        "against": against,
-        "measure": MEASURE,
-        **found,
-        "queries": len(queries),
-        **in_words(version, against, found, len(queries), program or ""),
+    return _described(version, against, found, len(queries), program) | {
         "measured": {name: means_of(values) for name, values in ((against, before), (version, after))},
         "has_zeros": has_zeros,
         "fingerprint": fingerprint,
@@ -127,6 +121,14 @@ def _status(gain: Gain, n_queries: int) -> str:
     if gain.help:
         return BETTER
     return WORSE if gain.interval[1] < 0 and gain.p < P_CLAIM else NOT_SHOWN
+
+
+def _described(
+    version: str, against: str, found: Mapping[str, Any], n_queries: int, program: str | None
+) -> dict[str, Any]:
+    """Return the result of `compare_values` with what was compared, and in words."""
+    words = in_words(version, against, found, n_queries, program or "")
+    return {"version": version, "against": against, "measure": MEASURE, **found, "queries": n_queries, **words}
 
 
 def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: int, program: str = "") -> dict[str, str]:
@@ -210,13 +212,7 @@ def against_live(name: str, live: str, verdicts: Mapping[str, Mapping[str, Any]]
     compared = compare_values(before, after, has_zeros=bool(mine["has_zeros"]), identical=same)
     order = np.argsort(after[MEASURE] - before[MEASURE], kind="stable").tolist()
     ids, texts = mine["by_query"]["ids"], mine["by_query"]["texts"]
-    return {
-        "version": name,
-        "against": live,
-        "measure": MEASURE,
-        **compared,
-        "queries": len(ids),
-        **in_words(name, live, compared, len(ids), mine.get("used", {}).get("program") or ""),
+    return _described(name, live, compared, len(ids), mine.get("used", {}).get("program")) | {
         "by_query": [
             {"id": ids[i], "text": texts[i], "before": float(before[MEASURE][i]), "after": float(after[MEASURE][i])}
             for i in order
