@@ -38,6 +38,8 @@ FORMATS = (
     Format("TSV", (".tsv", ".tab"), None, read_tsv),
 )
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
+_LINES = ("JSON", "TSV")  # files with these suffixes may also be lines of another form, such as judgments
+
 # First bytes of unsupported formats, and the advice for each.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or an Excel workbook: unpack it, or save the sheet as CSV",
@@ -57,7 +59,6 @@ _FOREIGN = {
     b"\x80\x05\x95": "a Python pickle, which is never opened: save the data as JSON lines or parquet",
 }
 _TAR = b"ustar"
-_LINES = ("JSON", "TSV")  # files with these suffixes may also be lines of another form, such as judgments
 
 
 def read_table(path: FilePath, options: ReadOptions | None = None) -> Table:
