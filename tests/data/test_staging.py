@@ -68,7 +68,7 @@ def test_files_that_only_look_alike_stay(tmp_path):
 
 def test_bytes_and_names_are_on_the_disk_in_this_order(tmp_path, monkeypatch):
     done = []
-    monkeypatch.setattr("tacit.data.staging.sync", lambda path: done.append(os.path.basename(path)))
+    monkeypatch.setattr("tacit.data.files.sync", lambda path: done.append(os.path.basename(path)))
     rename = os.replace
     monkeypatch.setattr(os, "replace", lambda a, b: (done.append("rename"), rename(a, b)))
     with staged(tmp_path / "out", folder=True) as stage:

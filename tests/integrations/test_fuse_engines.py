@@ -13,7 +13,7 @@ import pytest
 
 from tacit.core import Run
 from tacit.judge.fuse import ENGINES, Legs
-from tacit.judge.fuse.engines import export
+from tacit.judge.fuse.front import export
 
 DATA = os.environ.get("TACIT_DATA")
 N_DOCS, N_QUERIES, DEPTH = 300, 12, 25

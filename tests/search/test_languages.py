@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 import pytest
 
-from tacit.app.options import add_language
+from tacit.app.options import add_shared
 from tacit.core import Collection, Links, UsageError
 from tacit.judge.advise.recommend import advise, fit_recommended
 from tacit.search import Searcher
@@ -82,7 +82,7 @@ def test_german_texts_read_as_english_miss_the_plural():
 @pytest.mark.parametrize("function", [Searcher.__init__, FieldIndex.__init__, make_text_lists, advise, fit_recommended])
 def test_python_and_the_shell_have_the_same_default(function):
     parser = argparse.ArgumentParser()
-    add_language(parser)
+    add_shared(parser, "--language")
     assert inspect.signature(function).parameters["language"].default == parser.get_default("language") == "auto"
 
 

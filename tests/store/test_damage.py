@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tacit.core import StoreError
 from tacit.store import Stored, header, load_model, save_model
 from tacit.store.files import shown
-from tacit.store.strict_json import digest_json
+from tacit.store.stored import digest_json
 
 FILES = ["model.json", "arrays.safetensors"]
 

@@ -10,8 +10,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_json, add_seed
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Links
@@ -23,8 +22,7 @@ EXAMPLES = "example:\n  tacit demo --quick"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit demo`."""
     parser.add_argument("--quick", action="store_true", help="fewer queries and smaller models")
-    add_seed(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

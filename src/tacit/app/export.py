@@ -90,6 +90,7 @@ def _export_static_embedding(args: argparse.Namespace) -> None:
 
 
 def _export_ranker(args: argparse.Namespace) -> None:
+    from tacit.data import write_text
     from tacit.rerank import ListRanker, write_ranklib
     from tacit.search import load
 
@@ -102,7 +103,7 @@ def _export_ranker(args: argparse.Namespace) -> None:
     if args.to in FOLDERS:
         _write_engine(args, ranker, columns)
     else:
-        _write_json(args.output, _as_json(args.to, ranker, columns))
+        write_text(args.output, json.dumps(_as_json(args.to, ranker, columns)) + "\n")
 
 
 def _as_json(form: str, ranker: ListRanker, columns: Sequence[str]) -> Any:
@@ -168,13 +169,6 @@ def _write_engine(args: argparse.Namespace, ranker: ListRanker, columns: Sequenc
     foreign = [column for column in columns if not can_compute(column)]
     told = f"; no feature set: columns without a query: {len(foreign)}, the first is {foreign[0]}" if foreign else ""
     sys.stderr.write(f"{args.output}: {', '.join(files)}{told}\n")
-
-
-def _write_json(path: str, content: Any) -> None:
-    from tacit.data import open_output
-
-    with open_output(path) as out:
-        out.write(json.dumps(content) + "\n")
 
 
 def read_arrays(model: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Sequence[str]]]:

@@ -84,11 +84,7 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
         module = import_module(COMMANDS[name])
         summary = (module.__doc__ or "").split(": ", 1)[1].split("\n", 1)[0]
         command = commands.add_parser(
-            name,
-            help=summary,
-            description=summary,
-            epilog=module.EXAMPLES,
-            formatter_class=HelpFormatter,
+            name, help=summary, description=summary, epilog=module.EXAMPLES, formatter_class=HelpFormatter
         )
         module.add_arguments(command)
     return parser

@@ -10,8 +10,7 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +25,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit methods`."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="method whose parameters are listed")
-    add_json(parser)
+    add_shared(parser, "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

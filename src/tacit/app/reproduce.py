@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_data, add_encoder, add_json, add_seed, add_set, add_threads, add_words, whole_number
-from tacit.app.tables import print_table
+from tacit.app.options import add_encoder, add_shared, print_table, whole_number
 from tacit.core import MissingExtraError
 
 if TYPE_CHECKING:
@@ -29,16 +29,18 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit reproduce`."""
     parser.add_argument("name", nargs="?", help="experiment; without it all are listed")
-    add_data(parser)
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("TACIT_DATA"), help="folder of collections (default $TACIT_DATA)"
+    )
     parser.add_argument("--corpus", metavar="C", help="name of the corpus; for some, a path")
     parser.add_argument("--split", metavar="S", help="training and test split: queries, related, links or documents")
-    add_words(parser)
+    add_shared(parser, "--words")
     parser.add_argument("--labels", choices=("random", "top"), help="which labels are kept: random (default) or top")
     parser.add_argument("--systems", metavar="a,b,…", help="systems (default: all of the experiment)")
     parser.add_argument("--as-printed", action="store_true", help="also rows trained by the papers' own recipe")
     parser.add_argument("--check", action="store_true", help="papers: compute again; status 1 if a number differs")
     add_encoder(parser, "questions: also rows with an encoder, the encoder alone and rank fusion")
-    add_set(parser)
+    add_shared(parser, "--set")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true", help="less than a minute: fewer queries, smaller models")
     length.add_argument("--full", action="store_true", help="all seeds, splits and dimensions")
@@ -48,12 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write the report as Markdown and JSON, and figures; finished rows are kept there",
     )
-    add_seed(parser)
+    add_shared(parser, "--seed")
     parser.add_argument(
         "--seeds", type=whole_number(1), metavar="N", help="number of seeds, from --seed on (default 1; with --full 3)"
     )
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -103,15 +104,13 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
 
 def _write(report: Report, folder: Path) -> None:
-    from tacit.data import open_output
+    from tacit.data import write_text
     from tacit.experiments.report import to_markdown
 
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / f"{report.experiment}-{report.corpus}"
-    with open_output(f"{stem}.json") as file:
-        file.write(json.dumps(report.to_json(), indent=1) + "\n")
-    with open_output(f"{stem}.md") as file:
-        file.write(to_markdown(report))
+    write_text(f"{stem}.json", json.dumps(report.to_json(), indent=1) + "\n")
+    write_text(f"{stem}.md", to_markdown(report))
     try:
         for name, draw in report.figures.items():
             draw(folder / f"{name}.png")

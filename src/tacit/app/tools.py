@@ -225,10 +225,10 @@ class Tools:
     def _peoples_judgments(self) -> tuple[list[str], Judgments]:
         from tacit.judge import merged_judgments
 
-        judges = [judge for judge in self.store.judges() if judge.n_judgments]
-        people = [judge.name for judge in judges if judge.kind == "person"]
+        kinds = self.store.kinds()
+        people = [name for name, kind in kinds.items() if kind == "person"]
         if not people:
-            found = ", ".join(judge.name for judge in judges) or "no one"
+            found = ", ".join(kinds) or "no one"
             raise TacitError(f"{self.store.path}: judged by {found}, want a person's judgments to measure by")
         return people, merged_judgments(self.store, people, "last")
 

@@ -12,6 +12,8 @@ from tacit.data.edict import has_edict as has_edict
 from tacit.data.edict import read_edict as read_edict
 from tacit.data.files import open_output as open_output
 from tacit.data.files import read_lines as read_lines
+from tacit.data.files import staged as staged
+from tacit.data.files import write_text as write_text
 from tacit.data.inputs import as_click_log as as_click_log
 from tacit.data.inputs import as_clicks as as_clicks
 from tacit.data.inputs import as_collection as as_collection
@@ -29,7 +31,6 @@ from tacit.data.preferences import read_preferences as read_preferences
 from tacit.data.preferences import read_triples as read_triples
 from tacit.data.pydocs.corpus import pydocs_versions as pydocs_versions
 from tacit.data.pydocs.corpus import read_pydocs as read_pydocs
-from tacit.data.staging import staged as staged
 from tacit.data.training_pairs import judged_pairs as judged_pairs
 from tacit.data.training_pairs import read_clicks as read_clicks
 from tacit.data.trec import check_known as check_known

@@ -156,7 +156,10 @@ def check_known(
     known = query_known[judgments.query] & doc_known[judgments.doc]
     if query_known.all() and known.all():
         return judgments
-    _report_unknown(judgments, query_known, doc_known, known, skip_unknown, path)
+    found = _unknown_in_words(judgments, query_known, doc_known, known)
+    if not skip_unknown or not known.any():
+        raise DataError(f"{found}; skip_unknown (--skip-unknown) leaves them out, if any remain", path=path)
+    logger.warning("%s: left out: %s", path or "judgments", found)
     return judgments.select(query_known, known)
 
 
@@ -365,27 +368,16 @@ def _gather(entries: Iterable[tuple[int, str, str, str, str]], place: str) -> Ju
     return everything.select(np.ones(len(query_rows), bool), judged)
 
 
-def _report_unknown(
-    judgments: Judgments,
-    query_known: np.ndarray,
-    doc_known: np.ndarray,
-    known: np.ndarray,
-    skip_unknown: bool,
-    path: object,
-) -> None:
+def _unknown_in_words(judgments: Judgments, query_known: np.ndarray, doc_known: np.ndarray, known: np.ndarray) -> str:
     if not query_known.all():
         example = f"query {judgments.query_ids[int(np.argmin(query_known))]!r}"
     else:
-        first = int(np.argmin(known))
-        example = f"document {judgments.doc_ids[judgments.doc[first]]!r}"
+        example = f"document {judgments.doc_ids[judgments.doc[int(np.argmin(known))]]!r}"
     n_queries, n_docs = int((~query_known).sum()), int((~doc_known[np.unique(judgments.doc)]).sum())
-    found = (
+    return (
         f"unknown ids in {np.count_nonzero(~known)} of {plural(len(known), 'judgment')} "
         f"({plural(n_queries, 'query')}, {plural(n_docs, 'document')}), the first is {example}"
     )
-    if not skip_unknown or not known.any():
-        raise DataError(f"{found}; skip_unknown (--skip-unknown) leaves them out, if any remain", path=path)
-    logger.warning("%s: left out: %s", path or "judgments", found)
 
 
 def _width_error(fields: list[str], wanted: str, place: str, number: int) -> DataError:

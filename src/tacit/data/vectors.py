@@ -205,15 +205,7 @@ def _texts(ids: Sequence[Any]) -> list[str]:
 
 # Exceptions of the libraries for damaged files, including a size that exceeds memory.
 _DAMAGE = (
-    OSError,
-    BadZipFile,
-    EOFError,
-    KeyError,
-    MemoryError,
-    RuntimeError,
-    UnicodeDecodeError,
-    zlib.error,
-    TokenError,
+    *(OSError, BadZipFile, EOFError, KeyError, MemoryError, RuntimeError, UnicodeDecodeError, zlib.error, TokenError),
     TypeError,  # a shape that is not of integers
     AttributeError,  # a number type that numpy does not have
     SystemError,  # characters beyond Unicode

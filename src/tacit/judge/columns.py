@@ -94,50 +94,30 @@ def read_columns(
 
 
 def _read_columns(store: JudgmentStore, judges: Sequence[str] | None, decisions: bool) -> JudgmentColumns:
-    scan = _scan(store, judges, decisions)
-    starts = np.flatnonzero(np.append(True, np.diff(scan.query) | np.diff(scan.doc) | np.diff(scan.judge)))
-    starts = starts[: len(scan.query)]
-    last = np.append(starts[1:], len(scan.query)) - 1 if len(starts) else starts
-    first = np.minimum.reduceat(scan.number, starts) if len(starts) else scan.number
-    kept = scan.judged[last]
+    columns, names, docs, times = _scan(store, judges, decisions)
+    query, doc, judge, grade, time, number, judged = columns
+    starts = np.flatnonzero(np.append(True, np.diff(query) | np.diff(doc) | np.diff(judge)))[: len(query)]
+    last = np.append(starts[1:], len(query)) - 1 if len(starts) else starts
+    first = np.minimum.reduceat(number, starts) if len(starts) else number
+    kept = judged[last]
     rows = last[kept][np.argsort(first[kept], kind="stable")]
     ids = dict(store._ask("SELECT number, id FROM query"))
-    numbers, query = np.unique(scan.query[rows], return_inverse=True)
-    place = np.argsort(np.argsort(np.array(list(scan.times), object))).astype(np.int64)
+    numbers, query_row = np.unique(query[rows], return_inverse=True)
+    place = np.argsort(np.argsort(np.array(list(times), object))).astype(np.int64)
     found = JudgmentColumns(
-        list(scan.judges),
-        [ids[number] for number in numbers.tolist()],
-        list(scan.docs),
-        scan.judge[rows],
-        query.astype(np.int64),
-        scan.doc[rows],
-        scan.grade[rows],
-        np.full(len(rows), np.nan),
-        place[scan.time[rows]] if len(rows) else scan.time,
+        *(list(names), [ids[number] for number in numbers.tolist()], list(docs)),
+        *(judge[rows], query_row.astype(np.int64), doc[rows], grade[rows], np.full(len(rows), np.nan)),
+        place[time[rows]] if len(rows) else time,
     )
     _fill_chances(store, found, {number: row for row, number in enumerate(numbers.tolist())})
     return found
 
 
-class _Scan(NamedTuple):
-    """Columns of all records, and the names by number."""
-
-    query: np.ndarray
-    doc: np.ndarray
-    judge: np.ndarray
-    grade: np.ndarray
-    time: np.ndarray
-    number: np.ndarray
-    judged: np.ndarray
-    docs: dict[str, int]
-    judges: dict[str, int]
-    times: dict[str, int]
-
-
-def _scan(store: JudgmentStore, judges: Sequence[str] | None, decisions: bool) -> _Scan:
-    docs: dict[str, int] = {}
-    names: dict[str, int] = {}
-    times: dict[str, int] = {}
+def _scan(
+    store: JudgmentStore, judges: Sequence[str] | None, decisions: bool
+) -> tuple[list[np.ndarray], dict[str, int], dict[str, int], dict[str, int]]:
+    """Return the columns of all records (query, doc, judge, grade, time, number, judged), and numbers by name."""
+    names, docs, times = dict[str, int](), dict[str, int](), dict[str, int]()
     blocks: list[list[np.ndarray]] = []
     chosen = None if judges is None else json.dumps(list(judges))
     for block in store._ask_in_blocks(SCAN, chosen, "" if decisions else DECISION):
@@ -147,17 +127,8 @@ def _scan(store: JudgmentStore, judges: Sequence[str] | None, decisions: bool) -
             _codes(time, times), np.array(number, np.int64), np.array([what == "judged" for what in action], bool),
         ])  # fmt: skip
     kinds = (np.int64, np.int64, np.int64, np.float64, np.int64, np.int64, bool)
-    columns = [
-        np.concatenate([block[at] for block in blocks]) if blocks else np.empty(0, kind)
-        for at, kind in enumerate(kinds)
-    ]
-    query_column, doc_column, judge_column, grade_column, time_column, number_column, judged = columns
-    return _Scan(
-        *(query_column, doc_column, judge_column, grade_column, time_column, number_column, judged),
-        docs,
-        names,
-        times,
-    )
+    parts = zip(*blocks, strict=True) if blocks else [[np.empty(0, kind)] for kind in kinds]
+    return [np.concatenate(part) for part in parts], names, docs, times
 
 
 def _codes(values: Sequence[str], row_of: dict[str, int]) -> np.ndarray:

@@ -22,7 +22,7 @@ import numpy as np
 from tacit.core import Judgments, Run, TacitError, UsageError, check_number, plural
 from tacit.judge.advise.verdict import FEWEST_QUERIES, cautious_interval, queries_needed, sequential_interval
 from tacit.metrics import Bounds, difference_bounds, evaluate, is_loss, is_sampled, parse_measure
-from tacit.metrics.bounds import BOUNDED
+from tacit.metrics.bounds import first_documents, has_bounds
 from tacit.metrics.significance import randomization_test
 
 PASS, WORSE, CANNOT_TELL = "pass", "worse", "cannot tell"
@@ -207,8 +207,6 @@ def _decide(
 
 def _same_results(base: Run, new: Run, queries: list[str], measure: str) -> bool:
     """Return whether both runs have the same documents in the same order, to the cutoff, for every judged query."""
-    from tacit.metrics.bounds import first_documents
-
     cutoff = parse_measure(measure).cutoff or max(len(base), len(new), 1)
     before, after = (first_documents(run, cutoff) for run in (base, new))
     return all(before.get(query, []) == after.get(query, []) for query in queries)
@@ -232,8 +230,7 @@ def _judged(judgments: Judgments, base: Run, new: Run) -> tuple[float, float] | 
 
 
 def _bounds(judgments: Judgments, base: Run, new: Run, measure: str) -> Bounds | None:
-    wanted = parse_measure(measure)
-    if wanted.name not in BOUNDED or wanted.judged_only or wanted.cutoff is None:
+    if not has_bounds(parse_measure(measure)):
         return None
-    found = difference_bounds(judgments, base, new, wanted)
+    found = difference_bounds(judgments, base, new, measure)
     return found if found.unjudged else None

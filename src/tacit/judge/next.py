@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,11 +99,7 @@ def _graded_rows(lists: Lists) -> set[tuple[str, str]]:
 
 
 def make_pool(
-    model: Searcher | ListRanker | None,
-    queries: Collection | Lists,
-    *,
-    depth: int = DEPTH,
-    threads: int | None = None,
+    model: Searcher | ListRanker | None, queries: Collection | Lists, *, depth: int = DEPTH, threads: int | None = None
 ) -> Pool:
     """Return the candidate pairs for training a model: the input of `choose_pairs`.
 
@@ -142,13 +139,5 @@ def _asked(queries: Collection, chosen: list[Suggestion]) -> Collection:
 def drawn_records(sample: list[Suggestion], model_name: str | None) -> list[Judgment]:
     """Return a sample as records without grades, which keep its probabilities in a store."""
     now = utc_now()
-    return [
-        Judgment(
-            *(pair.query, pair.document, None, "", now),
-            rank=pair.rank,
-            model=model_name,
-            probability=pair.probability,
-            action="drawn",
-        )
-        for pair in sample
-    ]
+    drawn = partial(Judgment, grade=None, judge="", time=now, model=model_name, action="drawn")
+    return [drawn(pair.query, pair.document, rank=pair.rank, probability=pair.probability) for pair in sample]

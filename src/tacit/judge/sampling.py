@@ -1,4 +1,4 @@
-"""Which pairs to judge to measure a run: stratified sampling with known probabilities.
+"""Which pairs to judge to measure a run, or to calibrate a program judge: stratified sampling with known probabilities.
 
 The pool is the first `depth` documents of every query. Its pairs are divided into strata by rank: two halves of the
 first k, ranks up to 3 k, and the rest. The first k get `top_share` of the sample, split over their strata in proportion
@@ -9,6 +9,9 @@ Every pair has its own random number, a digest of seed, query and document, and 
 stratum are drawn. So a larger sample contains the smaller one, and the next sample of the same pool needs only new
 judgments.
 
+To calibrate a program, the strata are its grades. Each gets the same number of pairs, because otherwise the reliability
+of a rare grade is hardly known.
+
 Ohlsson, Coordination of samples using permanent random numbers (1995).
 """
 
@@ -16,11 +19,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection as Container
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tacit.core import Run, check_number, checked
+from tacit.core import Judgments, Run, TacitError, check_number, checked
 from tacit.judge.pool import Pool, Suggestion
 
 DEPTH, CUTOFF, TOP_SHARE = 50, 10, 0.75
@@ -76,6 +79,54 @@ def draw_sample(
     stratum, share = strata(pool.rank, k, top_share)
     chance = draw_from_strata(pairs, stratum, share, n, judged=judged, seed=seed)
     return [Suggestion(*pairs[row], int(pool.rank[row]), chance[row], "measuring") for row in sorted(chance)]
+
+
+def draw_calibration(
+    program: Judgments,
+    n: int,
+    *,
+    judged: Container[tuple[str, str]] = (),
+    ranks: Mapping[tuple[str, str], int] | None = None,
+    seed: int = 0,
+) -> list[Suggestion]:
+    """Draw pairs that a program judged, evenly over its grades; n of them are not yet judged by people.
+
+    Parameters
+    ----------
+    program : Judgments
+        The program's grades.
+    n : int
+        Number of pairs to judge; all remaining pairs if there are fewer.
+    judged : container of (query, document), default=()
+        Pairs judged by people.
+    ranks : mapping of (query, document) to int, default=None
+        Rank of pairs in the results.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    list of Suggestion
+        The whole sample, judged pairs included, with the probabilities of the whole sample; rank 0 is unknown.
+
+    Examples
+    --------
+    >>> program = Judgments.from_dict({"q": {"a": 0, "b": 0, "c": 0, "d": 3}})
+    >>> sorted((s.probability, s.why) for s in draw_calibration(program, 2))
+    [(0.3333333333333333, 'grade 0'), (1.0, 'grade 3')]
+    """
+    check_number("n", n, low=1, whole=True)
+    if not len(program):
+        raise TacitError("the program judged no pair, so there is nothing to calibrate")
+    levels, stratum = np.unique(program.grade, return_inverse=True)
+    pairs = [
+        (program.query_ids[q], program.doc_ids[d])
+        for q, d in zip(program.query.tolist(), program.doc.tolist(), strict=True)
+    ]
+    share = np.full(len(levels), 1 / len(levels))
+    chance = draw_from_strata(pairs, stratum, share, n, judged=judged, seed=seed)
+    grades, known = program.grade, ranks or {}
+    return [Suggestion(*pairs[row], known.get(pairs[row], 0), p, f"grade {grades[row]:g}") for row, p in chance.items()]
 
 
 def strata(rank: np.ndarray, k: int, top_share: float) -> tuple[np.ndarray, np.ndarray]:

@@ -307,6 +307,10 @@ class JudgmentStore:
         """Return the rank of each pair that a judge judged, from any record that has one."""
         return {(query, document): int(rank) for query, document, rank in self._ask(RANKS, judge)}
 
+    def kinds(self) -> dict[str, str]:
+        """Return the kinds of the judges that have judgments, by name."""
+        return {judge.name: judge.kind for judge in self.judges() if judge.n_judgments}
+
     def judges(self) -> list[Judge]:
         """Return the judges by name."""
         counts = self._judgment_counts()

@@ -73,7 +73,7 @@ def difference_bounds(judgments: Judgments, baseline: Run, other: Run, measure: 
     (0.0, 0.5, 1)
     """
     wanted = parse_measure(measure)
-    if wanted.name not in BOUNDED or wanted.judged_only or wanted.cutoff is None:
+    if not has_bounds(wanted) or wanted.cutoff is None:
         raise UsageError(f"there are no bounds for {wanted}, want one of {', '.join(f'{name}@k' for name in BOUNDED)}")
     if not (grades := judgments.to_dict()):
         raise TacitError("judgments have no queries, want at least one")
@@ -85,6 +85,11 @@ def difference_bounds(judgments: Judgments, baseline: Run, other: Run, measure: 
     ]
     low, high, unjudged = np.array(found).T
     return Bounds(float(low.mean()), float(high.mean()), int(unjudged.sum()), len(found))
+
+
+def has_bounds(measure: Measure) -> bool:
+    """Return whether bounds of a measure can be computed."""
+    return measure.name in BOUNDED and measure.cutoff is not None and not measure.judged_only
 
 
 def first_documents(run: Run, k: int) -> dict[str, list[str]]:

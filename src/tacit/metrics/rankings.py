@@ -104,14 +104,20 @@ def order_run(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def look_up_pairs(judgments: Judgments, other: Judgments) -> np.ndarray:
     """Return the grade of another judge for each pair of the judgments; NaN if there is none."""
-    query_row = {name: row for row, name in enumerate(judgments.query_ids)}
-    doc_row = {name: row for row, name in enumerate(judgments.doc_ids)}
-    query = np.array([query_row.get(name, -1) for name in other.query_ids], np.int64)[other.query]
-    doc = np.array([doc_row.get(name, -1) for name in other.doc_ids], np.int64)[other.doc]
-    known = (query >= 0) & (doc >= 0)
+    return look_up_grades(judgments.query_ids, judgments.doc_ids, judgments.query, judgments.doc, other)
+
+
+def look_up_grades(
+    query_ids: Sequence[str], doc_ids: Sequence[str], query: np.ndarray, doc: np.ndarray, judgments: Judgments
+) -> np.ndarray:
+    """Return the grade of each pair, given as positions in `query_ids` and `doc_ids`; NaN if there is none."""
+    query_row = {name: row for row, name in enumerate(query_ids)}
+    doc_row = {name: row for row, name in enumerate(doc_ids)}
+    q = np.array([query_row.get(name, -1) for name in judgments.query_ids], np.int64)[judgments.query]
+    d = np.array([doc_row.get(name, -1) for name in judgments.doc_ids], np.int64)[judgments.doc]
+    known = (q >= 0) & (d >= 0)
     n_docs = max(len(doc_row), 1)
-    keys = query[known] * n_docs + doc[known]
-    return _look_up(judgments.query * n_docs + judgments.doc, keys, other.grade[known], missing=np.nan)
+    return _look_up(query * n_docs + doc, q[known] * n_docs + d[known], judgments.grade[known], missing=np.nan)
 
 
 def join_rows(grade: np.ndarray, score: np.ndarray, query: np.ndarray, n_queries: int) -> Rankings:

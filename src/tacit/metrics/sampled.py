@@ -251,13 +251,19 @@ def _stat_ndcg(measure: Measure, rank: np.ndarray, grade: np.ndarray, chance: np
     """Return Horvitz-Thompson DCG over the ideal DCG of the estimated numbers of documents per grade, at most 1."""
     cutoff = np.inf if measure.cutoff is None else measure.cutoff
     dcg = float((grade / chance / np.log2(rank + 1))[rank <= cutoff].sum())
-    order = np.argsort(-grade, kind="stable")
-    ends = np.cumsum((1 / chance)[order])
-    n_ranks = int(min(cutoff, np.ceil(ends[-1])))
-    places = np.arange(1, n_ranks + 1)
-    at = np.searchsorted(ends, places - 0.5)
-    ideal = float((grade[order][np.minimum(at, len(grade) - 1)] / np.log2(places + 1)).sum())
+    ideal = expected_ideal(grade, chance, cutoff)
     return min(dcg / ideal, 1.0) if ideal > 0 else 0.0
+
+
+def expected_ideal(grade: np.ndarray, chance: np.ndarray, cutoff: float) -> float:
+    """Return DCG of the ideal order, where a grade with probability p represents 1 / p documents."""
+    if not len(grade):
+        return 0.0
+    order = np.argsort(-grade, kind="stable")
+    ends = np.cumsum(1 / chance[order])
+    places = np.arange(1, int(min(cutoff, np.ceil(ends[-1]))) + 1)
+    at = np.minimum(np.searchsorted(ends, places - 0.5), len(grade) - 1)
+    return float((grade[order][at] / np.log2(places + 1)).sum())
 
 
 def _interval(

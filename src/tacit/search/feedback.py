@@ -40,10 +40,7 @@ _SMALLEST = 1e-6  # spread of scores that are all equal
 
 
 def rerank(
-    searcher: SearchAnswers,
-    features: sp.csr_array,
-    liked: Sequence[str],
-    disliked: Sequence[str],
+    searcher: SearchAnswers, features: sp.csr_array, liked: Sequence[str], disliked: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rerank the candidates of a query.
 

@@ -23,15 +23,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Collection, UsageError, check_choice
-from tacit.core.fields import (
-    BooleanColumn,
-    Column,
-    DateColumn,
-    KeywordColumn,
-    KeywordsColumn,
-    NumberColumn,
-    parse_time,
-)
+from tacit.core.fields import BooleanColumn, Column, DateColumn, KeywordColumn, KeywordsColumn, NumberColumn, parse_time
 
 MAX_CHARACTERS, MAX_DEPTH = 20_000, 50
 _TOKEN = re.compile(
@@ -322,10 +314,6 @@ def _span(first: str, after: str) -> tuple[int, int]:
 def _codes(names: Sequence[str], sign: str, value: str) -> tuple[int, int]:
     """Return the range of codes whose names pass the comparison; names are sorted."""
     left, right = bisect_left(names, value), bisect_right(names, value)
-    return {
-        "=": (left, right),
-        "<": (0, left),
-        "<=": (0, right),
-        ">": (right, len(names)),
-        ">=": (left, len(names)),
-    }[sign]
+    return {"=": (left, right), "<": (0, left), "<=": (0, right), ">": (right, len(names)), ">=": (left, len(names))}[
+        sign
+    ]

@@ -22,8 +22,7 @@ import numpy as np
 from tacit.core import StoreError
 from tacit.store.files import open_plain, refusal, shown
 from tacit.store.header import MAX_JSON_BYTES, ArrayEntry, Header
-from tacit.store.stored import DTYPES
-from tacit.store.strict_json import parse_json
+from tacit.store.stored import DTYPES, parse_json
 
 _ID_KEY = "tacit_arrays_id"
 _CHUNK = 4 * 2**20

@@ -193,11 +193,7 @@ def _committed_id(folder: Path) -> object:
 
 
 def load_model(
-    path: str | os.PathLike[str],
-    *,
-    kinds: Collection[str] | None = None,
-    mmap: bool = False,
-    verify: bool = True,
+    path: str | os.PathLike[str], *, kinds: Collection[str] | None = None, mmap: bool = False, verify: bool = True
 ) -> Stored:
     """Read a model folder; one that is damaged, foreign or of another class raises StoreError.
 

@@ -18,22 +18,14 @@ import numpy as np
 
 from tacit.core import TacitError
 from tacit.store.files import read_bounded, refusal, shown
-from tacit.store.stored import DTYPES, is_array_name, is_kind
-from tacit.store.strict_json import digest_json, parse_json
+from tacit.store.stored import DTYPES, digest_json, is_array_name, is_kind, parse_json
 
 FORMAT = "tacit-model"
 FORMAT_VERSION = 3  # versions 1 and 2 were never released and are refused
 MAX_JSON_BYTES = 16 * 2**20
 _KEYS = {
-    "format",
-    "format_version",
-    "tacit_version",
-    "class",
-    "parameters",
-    "byte_order",
-    "arrays",
-    "arrays_id",
-    "sha256",
+    *("format", "format_version", "tacit_version", "class", "parameters", "byte_order"),
+    *("arrays", "arrays_id", "sha256"),
 }
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _MAX_DIMENSIONS = 32  # the limit of numpy 1

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tacit.core import Collection, Links, cache_folder
-from tacit.data.pydocs import cache as pydocs_cache
-from tacit.data.pydocs.cache import cache_name, read_cache, write_cache
+from tacit.data.pydocs import corpus as pydocs_cache
+from tacit.data.pydocs.corpus import cache_name, read_cache, write_cache
 
 KEY = "pydocs 1, numpy 2.0"
 DOCUMENTS = Collection(["a", "b", "c"], ["A", "", "C"], ["words", "näïve ✓ \ud800\n\0", ""], name="tiny")
@@ -148,7 +148,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tacit.core import Collection, Links
-from tacit.data.pydocs import cache as pydocs_cache
+from tacit.data.pydocs import corpus as pydocs_cache
 
 class Deadly(list):
     def __iter__(self):

@@ -7,8 +7,7 @@ import pytest
 
 from tacit.core import TacitError, track
 from tacit.judge.advise.advice import Roles, make_advice
-from tacit.judge.advise.folds import make_folds
-from tacit.judge.advise.procedure import CrossValidation
+from tacit.judge.advise.procedure import CrossValidation, make_folds
 from tacit.judge.advise.report import table_rows
 from tacit.judge.advise.verdict import ClaimRule, Gain, gain_of, widen_interval
 

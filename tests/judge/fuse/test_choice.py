@@ -7,9 +7,8 @@ import tacit
 from tacit.core import DataError, Judgments, Run, TacitError, UsageError
 from tacit.judge.fuse import Legs
 from tacit.judge.fuse.front import default_space
-from tacit.judge.fuse.learning import Chooser, bagged_weights, lattice, worth_of
+from tacit.judge.fuse.learning import Chooser, bagged_weights, lattice, learned_weights, training_queries, worth_of
 from tacit.judge.fuse.measured import Measured
-from tacit.judge.fuse.pairwise import learned_weights, training_queries
 from tacit.metrics import evaluate
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from tacit.core import Run, TacitError, UsageError
 from tacit.judge.fuse import ENGINES, Family, Fusion, Legs, fuse
-from tacit.judge.fuse.engines import export
-from tacit.judge.fuse.engines import qdrant as qdrant_engine
-from tacit.judge.fuse.engines.registry import raw_results
+from tacit.judge.fuse.front import export, raw_results
 
 
 @pytest.fixture
@@ -34,9 +32,7 @@ def test_another_order_is_noticed(name, legs, monkeypatch):
     group = space.groups[-1]
     wrong = group[len(group) // 4]
     body = engine.export(wrong, legs.depth)
-    monkeypatch.setitem(
-        ENGINES, name, engine.__class__(name, engine.make_space, lambda fusion, depth: body, engine.evaluate, "")
-    )
+    monkeypatch.setattr(engine, "export", lambda fusion, depth: body)
     other = (
         next(fusion for fusion in reversed(group) if abs(fusion.weights[0] - wrong.weights[0]) > 0.3)
         if len(group) > 1
@@ -66,9 +62,9 @@ def test_qdrant_counts_ranks_from_zero_and_weights_are_absolute():
     """1 / (k + position) with a weight of 1; weight 3, position 1, k = 2: 1 / (2 / 3 + 1) = .6."""
     results = [[("a", 9.0), ("b", 8.0)], [("b", 1.0)]]
     body = {"query": {"rrf": {"k": 2, "weights": [1.0, 1.0]}}}
-    assert qdrant_engine.evaluate(body, results) == {"a": 1 / 2, "b": 1 / 3 + 1 / 2}
+    assert ENGINES["qdrant"].evaluate(body, results) == {"a": 1 / 2, "b": 1 / 3 + 1 / 2}
     body["query"]["rrf"]["weights"] = [3.0, 0.0]
-    assert qdrant_engine.evaluate(body, results) == pytest.approx({"a": 1 / (1 / 3 + 1), "b": 0.6})
+    assert ENGINES["qdrant"].evaluate(body, results) == pytest.approx({"a": 1 / (1 / 3 + 1), "b": 0.6})
 
 
 def test_scores_below_zero_leave_out_what_would_favour_missing_results(random_legs):

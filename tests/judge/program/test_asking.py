@@ -9,8 +9,7 @@ import pytest
 
 from tacit.core import TacitError, UsageError
 from tacit.judge import JudgmentStore
-from tacit.judge.program.answers import AnswerTable
-from tacit.judge.program.asking import Asking, ask_all
+from tacit.judge.program.asking import AnswerTable, Asking, ask_all
 from tacit.judge.program.connections import ChatEndpoint, CommandJudge, connect_judge, judge_name
 from tacit.judge.program.questions import Prompt, Question
 

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from tacit.core import Judgments, Run, TacitError
-from tacit.judge.program.calibrating import draw_calibration
 from tacit.judge.program.comparison import compare_judges
+from tacit.judge.sampling import draw_calibration
 
 
 @pytest.fixture

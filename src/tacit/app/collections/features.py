@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_language, add_threads, check_output, whole_number
+from tacit.app.options import add_shared, check_output, whole_number
 from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True, metavar="F", help="queries: jsonl or TSV")
     parser.add_argument("--qrels", metavar="F", help="judgments; documents that are not in it are unjudged (-1)")
     parser.add_argument(
-        "--complete",
-        action="store_true",
-        help="complete judgments: documents not in --qrels have grade 0",
+        "--complete", action="store_true", help="complete judgments: documents not in --qrels have grade 0"
     )
     parser.add_argument("-k", type=whole_number(1), default=200, metavar="K", help="documents per query (default 200)")
     parser.add_argument(
@@ -46,15 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="LETOR file (default stdout)")
     parser.add_argument("--names", metavar="OUT", help="file for the names of the columns, one per line")
-    add_language(parser)
+    add_shared(parser, "--language")
     parser.add_argument("--stem", action="store_true", help="reduce words to their stems (Snowball)")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
-    add_threads(parser)
+    add_shared(parser, "--threads")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Read, describe, write."""
-    from tacit.data import open_output, write_letor
+    from tacit.data import write_letor, write_text
 
     if args.complete and not args.qrels:
         raise UsageError("--complete is about judgments: give --qrels")
@@ -67,8 +65,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         made = _keep_engine_columns(made)
     write_letor(made.lists, args.output)
     if args.names:
-        with open_output(args.names) as names:
-            names.writelines(f"{name}\n" for name in made.names)
+        write_text(args.names, "".join(f"{name}\n" for name in made.names))
     n_judged = int((made.lists.y >= 0).sum())
     sys.stderr.write(
         f"{plural(len(made.lists), 'list')}, {plural(len(made.lists.y), 'row')} "

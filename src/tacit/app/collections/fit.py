@@ -15,16 +15,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from tacit.app.options import (
-    add_assist,
     add_columns,
     add_encoder,
-    add_judges,
-    add_language,
     add_ray,
-    add_seed,
-    add_set,
-    add_threads,
-    add_words,
+    add_shared,
+    chance_and_threads,
     cluster,
     column_options,
     language,
@@ -82,13 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-vectors", metavar="F", help="vectors of --queries; the weight of --vectors is learned")
     parser.add_argument("--dim", type=whole_number(1), metavar="N", help="dimension of learned vectors")
     parser.add_argument(
-        "--rerank",
-        metavar="M",
-        help="rerank the first results with a method of `tacit rank`, fitted on the same pairs",
+        "--rerank", metavar="M", help="rerank the first results with a method of `tacit rank`, fitted on the same pairs"
     )
-    add_set(parser)
-    add_words(parser)
-    add_language(parser)
+    add_shared(parser, "--set", "--words", "--language")
     parser.add_argument(
         "--stem",
         action=argparse.BooleanOptionalAction,
@@ -110,12 +101,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder that keeps the state of training; if the process is killed, run the same command again to resume",
     )
-    add_judges(parser)
-    add_assist(parser)
+    add_shared(parser, "--judge", "--merge", "--assist")
     add_columns(parser)
     add_ray(parser, "count words and train vectors of documents")
-    add_seed(parser)
-    add_threads(parser)
+    add_shared(parser, "--seed", "--threads")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -246,10 +235,7 @@ def _unfitted(args: argparse.Namespace) -> Searcher:
 
     default = "blend" if not args.query_corpus else f"ssi-cross{'-multitask' if args.links else ''}+cl-lsi"
     method = get_method(args.method or default)
-    offered = {"seed": args.seed, "threads": args.threads}
-    known = [parameter.name for parameter in method.parameters()]
-    params = {name: value for name, value in offered.items() if name in known and value is not None}
-    params |= ({} if args.dim is None else {"dim": args.dim}) | args.params
+    params = chance_and_threads(method, args) | ({} if args.dim is None else {"dim": args.dim}) | args.params
     ranker = method.make(**params)
     check_storable(ranker)
     if (args.vectors or args.encoder) and "vectors" not in ranker.reads:
@@ -358,10 +344,9 @@ def _read_judgments(args: argparse.Namespace) -> tuple[Any, Any, Any]:
     """Return people's judgments, a program's judgments, and the texts of their queries if known."""
     from tacit.app.evaluation.assist import read_for_learning
     from tacit.app.evaluation.judgments import say_who_is_left_out
-    from tacit.judge import is_store
 
     judgments, program, texts = read_for_learning(args)
-    if is_store(args.qrels) and program is None:
+    if program is None:
         say_who_is_left_out(args.qrels, args.judge)
     if texts is None and not args.queries:
         raise UsageError("--qrels needs --queries, which has the texts of the queries")

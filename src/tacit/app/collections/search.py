@@ -16,7 +16,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_ray, add_threads, check_output, cluster, whole_number
+from tacit.app.options import add_ray, add_shared, check_output, cluster, whole_number
 from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-snippets", action="store_true", help="leave out the passages with the query's words")
     parser.add_argument("--explain", action="store_true", help="show the largest terms of each score")
     add_ray(parser, "search the documents in parts")
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

@@ -10,7 +10,7 @@ import argparse
 import json
 from typing import TextIO
 
-from tacit.app.options import add_json
+from tacit.app.options import add_shared
 
 EXAMPLES = "example:\n  tacit verify my.model"
 
@@ -18,7 +18,7 @@ EXAMPLES = "example:\n  tacit verify my.model"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `tacit verify`."""
     parser.add_argument("model", metavar="MODEL", help="folder of the model")
-    add_json(parser)
+    add_shared(parser, "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

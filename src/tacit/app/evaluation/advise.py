@@ -13,19 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tacit.app.options import (
-    add_assist,
     add_columns,
     add_encoder,
-    add_json,
-    add_judges,
-    add_language,
-    add_seed,
-    add_threads,
+    add_shared,
     check_output,
     column_options,
+    print_table,
     read_groups,
 )
-from tacit.app.tables import print_table
 from tacit.core import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="time for all systems; one that takes longer is left out, except the baseline and blend (default 15)",
     )
     add_encoder(parser, "documents: also compare blend with an encoder, the encoder alone and rank fusion")
-    add_language(parser)
+    add_shared(parser, "--language")
     parser.add_argument(
         "--group", metavar="FIELD", help="field of the queries that names their group; a group is kept in one fold"
     )
@@ -73,12 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--save", metavar="MODEL", help="documents: fit the recommended system on all data and save it")
     parser.add_argument("--report", metavar="FILE", help="write an HTML report with the learning curve")
-    add_judges(parser)
-    add_assist(parser)
+    add_shared(parser, "--judge", "--merge", "--assist")
     add_columns(parser)
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -93,10 +85,9 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     else:
         _show(advice, out)
     if args.report:
-        from tacit.data import open_output
+        from tacit.data import write_text
 
-        with open_output(args.report) as file:
-            file.write(to_html(advice, f"tacit advise {Path(args.corpus).name}"))
+        write_text(args.report, to_html(advice, f"tacit advise {Path(args.corpus).name}"))
     if args.save:
         _save(args, advice, data)
     return 0

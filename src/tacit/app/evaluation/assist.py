@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.tables import print_table
+from tacit.app.options import print_table
 from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
     from tacit.core import Collection, Judgments, Run
-    from tacit.metrics import AssistedEstimate, AssistedReport
+    from tacit.metrics import AssistedEstimate, AssistedReport, Estimate
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "P@10")
 SAMPLED_MEASURES = ("nDCG@10", "DCG@10", "P@10")
@@ -50,7 +51,7 @@ def read_people_and_program(
     if not is_store(path):
         return read_judgments(path, judges, merge), read_qrels(_file(assist, path))
     with JudgmentStore(path, read_only=True) as store:
-        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+        kinds = store.kinds()
         people = [name for name, kind in kinds.items() if kind == "person"]
         programs = [name for name in judges if kinds.get(name) == "program"]
         if programs:
@@ -132,7 +133,7 @@ def _warn(found: AssistedReport, people: Judgments) -> None:
 def _as_json(found: AssistedReport, judge: str, paths: list[str]) -> dict[str, Any]:
     from tacit.metrics import holm
 
-    by_run = {path: [e for e in found.values if e.run == path] for path in paths}
+    by_run = {path: {e.measure: e for e in found.values if e.run == path} for path in paths}
     measures = list(dict.fromkeys(e.measure for e in found.values))
     tests = []
     for measure in measures:
@@ -141,10 +142,10 @@ def _as_json(found: AssistedReport, judge: str, paths: list[str]) -> dict[str, A
             better, worse = (e.run, e.baseline) if e.value >= 0 else (e.baseline, e.run)
             tests.append({"better": better, "worse": worse, "metric": measure, "p": float(p)})
     return {
-        **_values_json(by_run[paths[0]]),
+        **estimates_json(by_run[paths[0]]),
         "queries": found.n_queries,
         "ignored": found.n_ignored,
-        "runs": [{"run": path, **_values_json(by_run[path])} for path in paths],
+        "runs": [{"run": path, **estimates_json(by_run[path])} for path in paths],
         "compare": [_difference_json(e) for e in found.differences],
         "tests": tests,
         "assist": {
@@ -158,11 +159,12 @@ def _as_json(found: AssistedReport, judge: str, paths: list[str]) -> dict[str, A
     }
 
 
-def _values_json(estimates: list[AssistedEstimate]) -> dict[str, Any]:
+def estimates_json(estimates: Mapping[str, AssistedEstimate | Estimate]) -> dict[str, Any]:
+    """Return estimates by measure for `--json`."""
     return {
-        "measures": {e.measure: e.value for e in estimates},
-        "standard_errors": {e.measure: e.standard_error for e in estimates},
-        "intervals": {e.measure: [e.low, e.high] for e in estimates},
+        "measures": {measure: e.value for measure, e in estimates.items()},
+        "standard_errors": {measure: e.standard_error for measure, e in estimates.items()},
+        "intervals": {measure: [e.low, e.high] for measure, e in estimates.items()},
     }
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.evaluation.evaluate import show_measures, show_systems
-from tacit.app.options import add_encoder, add_json, add_language, add_seed, add_set, add_threads, check_output
+from tacit.app.evaluation.evaluate import compare_runs, show_measures, show_systems
+from tacit.app.options import add_encoder, add_shared, chance_and_threads, check_output
 from tacit.core import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -45,14 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--measure", action="append", metavar="M", help=f"measure; repeatable (default {' '.join(MEASURES)})"
     )
-    add_language(parser)
+    add_shared(parser, "--language")
     parser.add_argument("--run", metavar="OUT", help="file for the run of the method")
     parser.add_argument("--skip-unknown", action="store_true", help="ignore judgments of unknown ids")
-    add_set(parser)
+    add_shared(parser, "--set")
     add_encoder(parser, "encode documents and queries, for blend")
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 @dataclass(frozen=True)
@@ -118,13 +116,8 @@ def read_folder(place: str | Path, split: str, train: str | None, skip_unknown: 
             f"queries in {train} and also in {split}: {len(both)}, the first is {both[0]!r}; want different ones",
             path=place,
         )
-    return BeirFolder(
-        documents,
-        _take(queries, judgments),
-        judgments,
-        None if learned is None else _take(queries, learned),
-        learned,
-    )
+    train_queries = None if learned is None else _take(queries, learned)
+    return BeirFolder(documents, _take(queries, judgments), judgments, train_queries, learned)
 
 
 def measure_systems(
@@ -151,11 +144,8 @@ def _searcher(method: str, args: argparse.Namespace, params: dict[str, Any]) -> 
     from tacit.retrieve import get_method
     from tacit.search import Searcher
 
-    offered = {"seed": args.seed, "threads": args.threads}
-    known = {parameter.name for parameter in get_method(method).parameters()}
-    given = {name: value for name, value in offered.items() if name in known and value is not None}
     encoder = args.encoder if "vectors" in get_method(method).make().reads else None
-    return Searcher(method, encoder=encoder, **given | params)
+    return Searcher(method, encoder=encoder, **chance_and_threads(get_method(method), args) | params)
 
 
 def _read_split(
@@ -176,15 +166,6 @@ def _take(queries: Collection, judgments: Judgments) -> Collection:
 def _as_json(
     args: argparse.Namespace, found: dict[str, Evaluation], seconds: dict[str, float], folder: BeirFolder
 ) -> dict[str, Any]:
-    from tacit.metrics import compare_systems
-
-    tests = [
-        comparison
-        for measure in (next(iter(found.values())).values if len(found) > 1 else ())
-        for comparison in compare_systems(
-            {name: evaluation.values[measure] for name, evaluation in found.items()}, measure, baseline=BASELINE
-        )
-    ]
     return {
         "folder": str(args.folder),
         "split": args.split,
@@ -195,5 +176,5 @@ def _as_json(
             {"system": name, "metrics": evaluation.means(), "seconds": seconds[name]}
             for name, evaluation in found.items()
         ],
-        "tests": [{"better": c.better, "worse": c.worse, "metric": c.metric, "p": c.p} for c in tests],
+        "tests": [test.to_dict() for test in compare_runs(found, baseline=BASELINE)],
     }

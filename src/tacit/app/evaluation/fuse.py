@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.evaluation.judgments import say_who_is_left_out
-from tacit.app.options import add_json, add_judges, add_seed, add_threads, check_output
-from tacit.app.tables import print_table
+from tacit.app.evaluation.judgments import read_people
+from tacit.app.options import add_shared, check_output, print_table
 from tacit.core import UsageError
 
 if TYPE_CHECKING:
@@ -51,10 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="JSON with the fusion; with --apply the fused run (default stdout)"
     )
     parser.add_argument("--report", metavar="FILE", help="write an HTML report")
-    add_judges(parser)
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--judge", "--merge", "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -65,13 +61,14 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
             check_output(path)
     if args.apply:
         return _apply(args, out)
+    from tacit.data import write_text
+    from tacit.judge.fuse.report import to_html
+
     report = _learn(args)
     if args.output:
-        _write(args.output, json.dumps(report.to_json(), indent=1) + "\n")
+        write_text(args.output, json.dumps(report.to_json(), indent=1) + "\n")
     if args.report:
-        from tacit.judge.fuse.report import to_html
-
-        _write(args.report, to_html(report, f"tacit fuse {', '.join(report.fusion.names)}"))
+        write_text(args.report, to_html(report, f"tacit fuse {', '.join(report.fusion.names)}"))
     if args.json:
         out.write(json.dumps(report.to_json()) + "\n")
     elif args.output != "-":
@@ -91,16 +88,10 @@ def _check_use(args: argparse.Namespace) -> None:
 
 
 def _learn(args: argparse.Namespace) -> FuseReport:
-    from tacit.judge import is_store, read_judgments
     from tacit.judge.fuse import fuse
 
-    judgments = None
     paths = list(args.files)
-    if not args.label_free:
-        qrels = paths.pop(0)
-        judgments = read_judgments(qrels, args.judge, args.merge)
-        if is_store(qrels):
-            say_who_is_left_out(qrels, args.judge)
+    judgments = None if args.label_free else read_people(paths.pop(0), args.judge, args.merge)
     return fuse(judgments, _runs(args, paths), measure=args.measure, to=args.to, seed=args.seed)
 
 
@@ -167,10 +158,3 @@ def _show(report: FuseReport, out: TextIO) -> None:
     if report.export is not None:
         out.write(f"\n{snippet(report.export)}")
         sys.stderr.write(f"{report.export['engine']}: {report.export['note']}\n")
-
-
-def _write(path: str, text: str) -> None:
-    from tacit.data import open_output
-
-    with open_output(path) as file:
-        file.write(text)

@@ -11,9 +11,8 @@ import json
 from typing import TYPE_CHECKING, TextIO
 from xml.etree import ElementTree
 
-from tacit.app.evaluation.judgments import say_who_is_left_out
-from tacit.app.options import add_json, add_judges, add_seed, check_output
-from tacit.app.tables import print_table
+from tacit.app.evaluation.judgments import read_people
+from tacit.app.options import add_shared, check_output, print_table
 from tacit.core import plural
 
 if TYPE_CHECKING:
@@ -46,32 +45,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help='exit with 4 if the verdict is "cannot tell"')
     parser.add_argument("--junit", metavar="FILE", help="write a JUnit XML report")
     parser.add_argument("--markdown", metavar="FILE", help="write a comment for a pull request")
-    add_judges(parser)
-    add_seed(parser)
-    add_json(parser)
+    add_shared(parser, "--judge", "--merge", "--seed", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Decide, report, exit."""
-    from tacit.data import open_output, read_run
-    from tacit.judge import is_store, read_judgments
+    from tacit.data import read_run, write_text
     from tacit.judge.gate import gate
 
     for path in (args.junit, args.markdown):
         if path:
             check_output(path)
-    judgments = read_judgments(args.qrels, args.judge, args.merge)
-    if is_store(args.qrels):
-        say_who_is_left_out(args.qrels, args.judge)
-    found = gate(
-        judgments, read_run(args.base), read_run(args.new), measure=args.measure, margin=args.margin,
-        sequential=args.sequential, seed=args.seed,
-    )  # fmt: skip
+    judgments = read_people(args.qrels, args.judge, args.merge)
+    options = {"measure": args.measure, "margin": args.margin, "sequential": args.sequential, "seed": args.seed}
+    found = gate(judgments, read_run(args.base), read_run(args.new), **options)
     code = found.exit_code(args.strict)
     for path, text in ((args.junit, to_junit(found, args.strict)), (args.markdown, to_markdown(found))):
         if path:
-            with open_output(path) as file:
-                file.write(text)
+            write_text(path, text)
     if args.json:
         out.write(json.dumps(found.to_json() | {"exit": code}) + "\n")
     else:

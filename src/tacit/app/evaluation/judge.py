@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tacit.app.options import add_json, add_threads, whole_number
+from tacit.app.options import add_shared, whole_number
 from tacit.core import DataError, TacitError, UsageError, plural
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds before the first retry (default 1), doubled each time",
     )
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

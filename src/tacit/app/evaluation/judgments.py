@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_encoding, add_json, add_judges, whole_number
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table, whole_number
 from tacit.core import DataError, UsageError, plural
 
 if TYPE_CHECKING:
+    from tacit.core import Judgments
     from tacit.judge import JudgmentStore
     from tacit.judge.columns import JudgmentColumns
     from tacit.judge.program.comparison import JudgeComparison
@@ -56,12 +56,12 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", metavar="NAME", help="judge of judgments without one (default imported)")
     parser.add_argument("--program", action="store_true", help="this judge is a program, such as a language model")
     parser.add_argument("--queries", metavar="FILE", help="texts of the queries: jsonl, CSV, TSV or parquet")
-    add_encoding(parser)
+    add_shared(parser, "--encoding", "--table")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=FORMS, default="qrels", help="format (default qrels); csv keeps every record")
-    add_judges(parser)
+    add_shared(parser, "--judge", "--merge")
     parser.add_argument("--lists", metavar="FILE", help="with --to letor: write these lists, graded; -1 is unjudged")
     parser.add_argument("--queries", metavar="FILE", help="write the texts of the queries here (jsonl)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default stdout")
@@ -78,7 +78,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--disagreements", type=whole_number(0), default=10, metavar="N", help="how many to list (default 10)"
     )
-    add_json(parser)
+    add_shared(parser, "--json")
 
 
 def _add_repair(parser: argparse.ArgumentParser) -> None:
@@ -163,12 +163,23 @@ def _export(args: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
+def read_people(path: str, judges: list[str], merge: str | None) -> Judgments:
+    """Read judgments, and print who is left out."""
+    from tacit.judge import read_judgments
+
+    found = read_judgments(path, judges, merge)
+    say_who_is_left_out(path, judges)
+    return found
+
+
 def say_who_is_left_out(path: str, named: list[str]) -> None:
     """Print the programs of a store that also has people; they are left out unless --judge names them."""
-    from tacit.judge import JudgmentStore
+    from tacit.judge import JudgmentStore, is_store
 
+    if not is_store(path):
+        return
     with JudgmentStore(path, read_only=True) as store:
-        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+        kinds = store.kinds()
     programs = [name for name, kind in kinds.items() if kind == "program"]
     if programs and not named and "person" in kinds.values():
         sys.stderr.write(f"left out: {', '.join(programs)}, not people; --judge includes programs\n")
@@ -197,7 +208,7 @@ def _compare(args: argparse.Namespace, out: TextIO) -> int:
     from tacit.judge.program.comparison import compare_judges
 
     with JudgmentStore(args.store, read_only=True) as store:
-        kinds = {judge.name: judge.kind for judge in store.judges() if judge.n_judgments}
+        kinds = store.kinds()
         people = [args.against] if args.against else [name for name, kind in kinds.items() if kind == "person"]
         for name in (args.judge, *people):
             if name not in kinds:

@@ -7,17 +7,18 @@ Writes CSV with a grade of ? in each row. Fill in the grades and import the file
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_threads, check_output, whole_number
+from tacit.app.options import add_shared, check_output, whole_number
 from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
-    from tacit.core import Collection, Lists
     from tacit.judge import Suggestion
 
 EXAMPLES = """examples:
@@ -57,13 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth", type=whole_number(1), default=50, metavar="N", help="documents per query (default 50)"
     )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="CSV (default stdout)")
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Choose pairs and write them."""
+    from tacit.data import read_letor, read_queries
     from tacit.judge import JudgmentStore, what_to_judge
     from tacit.search import Searcher, load
 
@@ -74,31 +74,15 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if args.runs:
         return _across(args, out)
     model = load(args.model)
-    queries = _read(args.queries, isinstance(model, Searcher))
+    queries: Any = read_queries(args.queries) if isinstance(model, Searcher) else read_letor(args.queries)
     version = f"{Path(args.model).resolve().name}@{_digest(Path(args.model))}"
-    store = JudgmentStore(args.judgments) if args.judgments else None
-    try:
+    purpose = args.purpose or "training"
+    how = {"purpose": purpose, "judge": args.judge, "strategy": args.strategy, "depth": args.depth, "seed": args.seed}
+    with JudgmentStore(args.judgments) if args.judgments else nullcontext() as store:
         chosen = what_to_judge(
-            model,
-            queries,
-            args.n or 20,
-            purpose=args.purpose or "training",
-            store=store,
-            judge=args.judge,
-            model_name=version,
-            strategy=args.strategy,
-            depth=args.depth,
-            seed=args.seed,
-            threads=args.threads,
+            model, queries, args.n or 20, store=store, model_name=version, threads=args.threads, **how
         )
-    finally:
-        if store is not None:
-            store.close()
-    if args.json:
-        pairs = [pair._asdict() for pair in chosen]
-        out.write(json.dumps({"model": version, "for": args.purpose or "training", "pairs": pairs}) + "\n")
-    else:
-        _write(args.output, chosen, queries, version)
+    _show(args, {"model": version, "for": purpose}, chosen, queries, version, out)
     n_queries = len({pair.query for pair in chosen})
     sys.stderr.write(f"{plural(len(chosen), 'pair')} of {plural(n_queries, 'query')} to judge\n")
     return 0
@@ -129,20 +113,10 @@ def _across(args: argparse.Namespace, out: TextIO) -> int:
     runs = read_legs(args.runs)
     queries = read_queries(args.queries) if args.queries else None
     purpose = args.purpose or "choosing"
-    store = JudgmentStore(args.judgments) if args.judgments else None
-    try:
-        chosen = what_to_judge_across(
-            runs, args.n or 50, purpose=purpose, store=store, judge=args.judge, queries=queries, depth=args.depth,
-            seed=args.seed,
-        )  # fmt: skip
-    finally:
-        if store is not None:
-            store.close()
-    if args.json:
-        pairs = [pair._asdict() for pair in chosen]
-        out.write(json.dumps({"runs": list(runs), "for": purpose, "pairs": pairs}) + "\n")
-    else:
-        _write(args.output, chosen, queries, "+".join(runs))
+    how = {"purpose": purpose, "judge": args.judge, "depth": args.depth, "seed": args.seed}
+    with JudgmentStore(args.judgments) if args.judgments else nullcontext() as store:
+        chosen = what_to_judge_across(runs, args.n or 50, store=store, queries=queries, **how)
+    _show(args, {"runs": list(runs), "for": purpose}, chosen, queries, "+".join(runs), out)
     n_queries = len({pair.query for pair in chosen})
     sys.stderr.write(f"{plural(len(chosen), 'pair')} of {plural(n_queries, 'query')} to judge\n")
     return 0
@@ -154,13 +128,13 @@ def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
     They have no probability: judgments with one are a sample for measuring, and would replace fully judged queries.
     """
     from tacit.judge import JudgmentStore, merged_judgments
-    from tacit.judge.program.calibrating import draw_calibration
+    from tacit.judge.sampling import draw_calibration
 
     if not args.judgments or args.model or args.queries or args.strategy:
         raise UsageError("--for calibrating takes pairs of a store: give --judgments STORE, no MODEL and no --queries")
     check_output(args.output)
     with JudgmentStore(args.judgments, read_only=True) as store:
-        programs = [j.name for j in store.judges() if j.kind == "program" and j.n_judgments]
+        programs = [name for name, kind in store.kinds().items() if kind == "program"]
         if not programs:
             raise UsageError(f"{args.judgments}: no judge is a program, so there is nothing to calibrate")
         if args.program not in programs and (args.program or len(programs) != 1):
@@ -171,19 +145,9 @@ def _calibrate(args: argparse.Namespace, out: TextIO) -> int:
         sample = draw_calibration(graded, args.n or 20, judged=judged, ranks=ranks, seed=args.seed)
         chosen = [pair._replace(probability=None) for pair in sample if (pair.query, pair.document) not in judged]
         queries = store.queries()
-    if args.json:
-        pairs = [pair._asdict() for pair in chosen]
-        out.write(json.dumps({"program": program, "for": args.purpose, "pairs": pairs}) + "\n")
-    else:
-        _write(args.output, chosen, queries, "")
+    _show(args, {"program": program, "for": args.purpose}, chosen, queries, "", out)
     sys.stderr.write(f"{plural(len(chosen), 'pair')} to judge, evenly over the grades of {program}\n")
     return 0
-
-
-def _read(path: str, texts: bool) -> Collection | Lists:
-    from tacit.data import read_letor, read_queries
-
-    return read_queries(path) if texts else read_letor(path)
 
 
 def _digest(folder: Path) -> str:
@@ -191,15 +155,19 @@ def _digest(folder: Path) -> str:
     return hashlib.sha256((folder / "model.json").read_bytes()).hexdigest()[:8]
 
 
-def _write(path: str, chosen: list[Suggestion], queries: Any, version: str) -> None:
-    import csv
-
+def _show(
+    args: argparse.Namespace, head: dict[str, Any], chosen: list[Suggestion], queries: Any, version: str, out: TextIO
+) -> None:
+    """Print the pairs as JSON with `head`, or write them as CSV to fill in."""
     from tacit.core import Collection
     from tacit.data import open_output
 
+    if args.json:
+        out.write(json.dumps(head | {"pairs": [pair._asdict() for pair in chosen]}) + "\n")
+        return
     texts = queries if isinstance(queries, Collection) else None
-    with open_output(path) as out:
-        writer = csv.writer(out, lineterminator="\n")
+    with open_output(args.output) as file:
+        writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for pair in chosen:
             text = "" if texts is None or pair.query not in texts.row_of else texts.texts[texts.row_of[pair.query]]

@@ -10,11 +10,12 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_seed, read_groups, whole_number
+from tacit.app.options import add_shared, read_groups, whole_number
 from tacit.core import TacitError, UsageError, plural
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test", type=float, default=0.2, metavar="SHARE", help="share of test queries (default 0.2)")
     parser.add_argument("--folds", type=whole_number(2), metavar="N", help="lists: write folds.json with N folds")
     parser.add_argument("--group", metavar="FIELD", help="field of the queries with their group, kept in one part")
-    add_seed(parser)
+    add_shared(parser, "--seed")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -83,17 +84,15 @@ def _is_test(names: Sequence[str], args: argparse.Namespace, groups: Sequence[ob
     """Choose the names of the test set: groups in random order, until the share is reached."""
     import numpy as np
 
-    keys = list(names) if groups is None else list(groups)
-    order = np.random.default_rng(args.seed).permutation(len(set(map(str, keys)))).tolist()
-    distinct = sorted(set(map(str, keys)))
-    wanted, chosen, n_chosen = args.test * len(keys), set[str](), 0
-    sizes = {key: sum(str(other) == key for other in keys) for key in distinct}
-    for number in order:
-        if n_chosen >= wanted - 0.5:
+    keys = [str(key) for key in (names if groups is None else groups)]
+    sizes = Counter(sorted(keys))
+    distinct, chosen, n_chosen = list(sizes), set[str](), 0
+    for number in np.random.default_rng(args.seed).permutation(len(distinct)).tolist():
+        if n_chosen >= args.test * len(keys) - 0.5:
             break
         chosen.add(distinct[number])
         n_chosen += sizes[distinct[number]]
-    is_test = np.array([str(key) in chosen for key in keys])
+    is_test = np.array([key in chosen for key in keys])
     if is_test.all() or not is_test.any():
         empty = "training" if is_test.all() else "test"
         raise TacitError(f"--test {args.test:g} of {plural(len(keys), 'query')} leaves the {empty} part empty")
@@ -119,21 +118,18 @@ def _split_queries(args: argparse.Namespace, folder: Path) -> dict[str, int]:
 
 def _write_queries(source: str, kept: Collection, path: Path) -> None:
     """Write some queries with all their fields."""
-    from tacit.data import open_output, read_lines, write_collection
+    from tacit.data import read_lines, write_collection, write_text
 
     lines = [line.strip() for _, line in read_lines(source) if line.strip()]
     if not lines[0].startswith("{"):
         write_collection(kept, path)
         return
-    with open_output(path) as file:
-        for line in lines:
-            fields = json.loads(line)
-            if str(fields.get("id", fields.get("_id"))) in kept.row_of:
-                file.write(f"{line}\n")
+    read = ((line, json.loads(line)) for line in lines)
+    write_text(path, "".join(f"{line}\n" for line, q in read if str(q.get("id", q.get("_id"))) in kept.row_of))
 
 
 def _split_links(args: argparse.Namespace, folder: Path) -> dict[str, int]:
-    from tacit.data import open_output, read_lines
+    from tacit.data import read_lines, write_text
 
     lines = [line.rstrip("\n") for _, line in read_lines(args.input) if line.strip()]
     sources = [line.split("\t", 1)[0] for line in lines]
@@ -141,20 +137,19 @@ def _split_links(args: argparse.Namespace, folder: Path) -> dict[str, int]:
     test = {name for name, chosen in zip(names, _is_test(names, args), strict=True) if chosen}
     folder.mkdir(parents=True, exist_ok=True)
     for part, wanted in (("train", False), ("test", True)):
-        with open_output(folder / f"{part}.links.tsv") as file:
-            file.writelines(f"{line}\n" for line, s in zip(lines, sources, strict=True) if (s in test) == wanted)
+        kept = [f"{line}\n" for line, source in zip(lines, sources, strict=True) if (source in test) == wanted]
+        write_text(folder / f"{part}.links.tsv", "".join(kept))
     return {"train.links.tsv": len(names) - len(test), "test.links.tsv": len(test)}
 
 
 def _split_lists(args: argparse.Namespace, folder: Path) -> dict[str, int]:
-    from tacit.data import open_output, read_letor, write_letor
+    from tacit.data import read_letor, write_letor, write_text
 
     lists = read_letor(args.input)
     folder.mkdir(parents=True, exist_ok=True)
     if args.folds:
         folds = _folds(lists.query_ids, args)
-        with open_output(folder / "folds.json") as file:
-            file.write(json.dumps(folds, indent=1) + "\n")
+        write_text(folder / "folds.json", json.dumps(folds, indent=1) + "\n")
         return {"folds.json": len(lists)}
     is_test = _is_test(lists.query_ids, args)
     for part, mask in (("train", ~is_test), ("test", is_test)):
@@ -164,7 +159,7 @@ def _split_lists(args: argparse.Namespace, folder: Path) -> dict[str, int]:
 
 def _folds(names: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
     """Make folds: each part is the test part once, and the next part is its validation part."""
-    from tacit.judge.advise.folds import make_folds
+    from tacit.judge.advise.procedure import make_folds
 
     n_folds = args.folds
     fold_of = make_folds(len(names), n_folds, args.seed)

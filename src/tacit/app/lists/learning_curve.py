@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_json, add_seed, add_set, add_threads, whole_number
-from tacit.app.tables import print_table
+from tacit.app.options import add_shared, print_table, whole_number
 from tacit.core import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -36,32 +35,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--column", metavar="C", help="also measure the order by one feature: its number in TRAIN, or its name"
     )
     parser.add_argument("--names", metavar="F", help="names of the features, one per line (`tacit features --names`)")
-    add_set(parser)
+    add_shared(parser, "--set")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--test", metavar="F", help="test lists (default: five folds of TRAIN)")
     where.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
     parser.add_argument("--vali", metavar="F", help="validation lists, with --test; their labels are removed too")
     parser.add_argument(
-        "--by",
-        choices=("documents", "queries"),
-        default="documents",
-        help="remove labels of documents or of queries",
+        "--by", choices=("documents", "queries"), default="documents", help="remove labels of documents or of queries"
     )
     parser.add_argument(
-        "--share",
-        type=float,
-        action="append",
-        metavar="S",
-        help="share of labels kept; repeatable (default 0.05 to 1)",
+        "--share", type=float, action="append", metavar="S", help="share of labels kept; repeatable (default 0.05 to 1)"
     )
     parser.add_argument("-m", "--measure", default="nDCG-letor@10", metavar="M", help="measure (default nDCG-letor@10)")
     parser.add_argument(
         "--seeds", type=whole_number(1), default=3, metavar="N", help="random samples per share (default 3)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the curve as PNG and its points as JSON")
-    add_seed(parser)
-    add_threads(parser)
-    add_json(parser)
+    add_shared(parser, "--seed", "--threads", "--json")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
@@ -183,11 +173,10 @@ def _show(points: list[CurvePoint], tests: list[dict[str, Any]], measure: str, o
 
 
 def _write(points: list[CurvePoint], found: dict[str, Any], args: argparse.Namespace) -> None:
-    from tacit.data import open_output
+    from tacit.data import write_text
     from tacit.experiments.figures import new_figure, save
 
-    with open_output(args.out / "learning-curve.json") as file:
-        file.write(json.dumps(found, indent=1) + "\n")
+    write_text(args.out / "learning-curve.json", json.dumps(found, indent=1) + "\n")
     try:
         figure, axes = new_figure(7, 5)
     except MissingExtraError as error:

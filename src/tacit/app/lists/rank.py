@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tacit.app.options import add_seed, add_set, add_threads, check_output, whole_number
+from tacit.app.options import add_shared, check_output, whole_number
 from tacit.core import UsageError, plural
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="FILE", help="LETOR files: TRAIN TEST; DATA with --folds; TEST with --model"
     )
     parser.add_argument("--method", metavar="M", help=f"ranker (default {DEFAULT_METHOD}); `tacit methods` lists them")
-    add_set(parser)
+    add_shared(parser, "--set")
     parser.add_argument("--vali", metavar="F", help="validation lists, for choices such as the number of rounds")
     parser.add_argument("--folds", metavar="F", help="folds.json: query ids of train, vali and test by fold")
     parser.add_argument(
@@ -52,8 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", help="rank by this saved model")
     parser.add_argument("--save", metavar="MODEL", help="save the fitted ranker in this folder")
     parser.add_argument("-o", "--output", default="-", metavar="RUN", help="TREC run (default stdout)")
-    add_seed(parser)
-    add_threads(parser)
+    add_shared(parser, "--seed", "--threads")
 
 
 def run(args: argparse.Namespace, out: TextIO) -> int:

@@ -11,10 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
 PREFIX = "/v1"  # of all paths; paths without it work too
 NO_ROUTE = "other"  # one label for all paths without a route, so that clients cannot add labels
-GAUGES = {
-    "tacit_documents": "Documents that can be found.",
-    "tacit_judgment_records": "Records of the judgment store.",
-}
+GAUGES = {"tacit_documents": "Documents that can be found.", "tacit_judgment_records": "Records of the judgment store."}
 
 
 class Counters:

@@ -182,22 +182,24 @@ def apply_changes(searcher: Searcher, changes: Mapping[str, Entry | None]) -> Se
         elif _entry(searcher.documents_, held[doc_id]) != document:
             replaced.append(document)
     if new:
-        searcher.add(_collection(new))
+        searcher.add(collection_of(new))
     if gone or replaced:
         leaving = [*gone, *(document.id for document in replaced)]
         empty = len(leaving) == len(searcher.documents_) and replaced
         if empty:  # a collection must never be empty, not even temporarily
-            searcher.add(_collection([Entry(_PLACEHOLDER, "", replaced[0].text)]))
+            searcher.add(collection_of([Entry(_PLACEHOLDER, "", replaced[0].text)]))
         searcher.remove(leaving)
         if replaced:
-            searcher.add(_collection(replaced))
+            searcher.add(collection_of(replaced))
         if empty:
             searcher.remove([_PLACEHOLDER])
     return searcher
 
 
-def _collection(documents: Sequence[Entry]) -> Collection:
-    ids, titles, texts, fields = (list(column) for column in zip(*documents, strict=True))
+def collection_of(documents: Sequence[Entry]) -> Collection:
+    """Return documents as a collection."""
+    ids, titles, texts = ([getattr(document, name) for document in documents] for name in ("id", "title", "text"))
+    fields = [document.fields for document in documents]
     names = dict.fromkeys(name for given in fields for name in given)
     return Collection(ids, titles, texts, {name: [given.get(name) for given in fields] for name in names})
 

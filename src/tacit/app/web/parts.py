@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, Request
 
 from tacit.app.web.batches import Batches
 from tacit.app.web.counters import Counters
-from tacit.app.web.offers import Offers
-from tacit.app.web.tickets import Tickets
+from tacit.app.web.offers import Offers, Tickets
 from tacit.app.web.training.measuring import Measuring
 from tacit.app.web.training.trainer import Trainer
 from tacit.app.web.workspace import Workspace
@@ -41,10 +40,6 @@ class Parts:
     def store(self) -> JudgmentStore:
         """The judgment store."""
         return self.workspace.store
-
-    def give_to(self, app: FastAPI) -> None:
-        """Make these parts available to the routes of an application."""
-        app.state.parts = self
 
 
 async def _of_request(request: Request) -> Parts:  # a plain function would use a thread for each request

@@ -17,8 +17,8 @@ from tacit.app.web.batches import Batches
 from tacit.app.web.counters import PREFIX, CountRequests
 from tacit.app.web.guard import Guard, Limits
 from tacit.app.web.interface.answers import Problem
-from tacit.app.web.interface.mistakes import describe_mistake
 from tacit.app.web.parts import Parts
+from tacit.app.web.reading import describe_mistake
 from tacit.app.web.routes import judging, searching, state, training
 from tacit.app.web.workspace import (
     ReadOnlyError,
@@ -92,8 +92,7 @@ def create_app(
         openapi_tags=[{"name": name, "description": text} for name, text in TAGS.items()],
         generate_unique_id_function=lambda route: route.name,
     )
-    parts = Parts.of(workspace, Batches(searching.search_together), ranker)
-    parts.give_to(app)
+    parts = app.state.parts = Parts.of(workspace, Batches(searching.search_together), ranker)
     _add_errors(app)
     for subject in (searching, judging, training, state):
         app.include_router(subject.router, prefix=PREFIX, responses=PROBLEMS, dependencies=[Depends(TOKEN)])

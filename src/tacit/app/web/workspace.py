@@ -19,7 +19,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 
 from tacit.app.web.document_log import NAME as LOG
 from tacit.app.web.document_log import DocumentLog, Entry, apply_changes, entries
-from tacit.app.web.training.stored import read_verdict
+from tacit.app.web.training.verdicts import read_verdict
 from tacit.core import Collection, StoreError, TacitError
-from tacit.data.staging import staged
+from tacit.data import staged
 from tacit.judge import JudgmentStore
 from tacit.search import Searcher
 from tacit.search.query.suggestions import Completions
@@ -75,6 +75,12 @@ class Version:
     stamp: tuple[int, int] | None
     position: int = 0
 
+    def check_documents(self, ids: Iterable[str]) -> None:
+        """Raise for an id of no document of this version."""
+        unknown = next((name for name in ids if name not in self.searcher.documents_.row_of), None)
+        if unknown is not None:
+            raise UnknownDocumentError(f"no document has the id {unknown!r}, want a document of the model")
+
 
 class Changed(NamedTuple):
     """Numbers of documents added and replaced by a change, and in total after it."""
@@ -107,13 +113,7 @@ class Workspace:
     """
 
     def __init__(
-        self,
-        model: Path | None,
-        searcher: Searcher,
-        store: JudgmentStore,
-        *,
-        read_only: bool = False,
-        about: str = "",
+        self, model: Path | None, searcher: Searcher, store: JudgmentStore, *, read_only: bool = False, about: str = ""
     ) -> None:
         self.model, self.store = model and model.resolve(), store  # one workspace, regardless of links
         self.about = about
@@ -298,7 +298,11 @@ class Workspace:
             version = self._current(self._active)
             held = version.searcher.documents_.row_of
             known = [document.id for document in put if document.id in held]
-            _check_change([] if upsert else known, [i for i in removed if i not in held], bool(put or removed))
+            if known and not upsert:
+                raise TacitError(f"the model already has a document with the id {known[0]!r}, want new ids")
+            version.check_documents(removed)
+            if not (put or removed):
+                raise TacitError("there are no documents to add")
             changes: dict[str, Entry | None] = {document.id: document for document in put}
             searcher = apply_changes(copy.copy(version.searcher), changes | dict.fromkeys(removed))
             position = 0 if self.log is None else self.log.append(put, removed)
@@ -399,15 +403,6 @@ class Workspace:
         """Return the verdicts of all versions that have one."""
         found = {name: self.verdict(name) for name in self.versions}
         return {name: verdict for name, verdict in found.items() if verdict is not None}
-
-
-def _check_change(known: list[str], unknown: list[str], changes: bool) -> None:
-    if known:
-        raise TacitError(f"the model already has a document with the id {known[0]!r}, want new ids")
-    if unknown:
-        raise UnknownDocumentError(f"no document has the id {unknown[0]!r}, want a document of the model")
-    if not changes:
-        raise TacitError("there are no documents to add")
 
 
 def _read(path: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from tacit.core import DataError, checked
 from tacit.data.files import FilePath, display_name, read_lines
+from tacit.data.jsonlines import RepeatedKeyError, unique_keys
 
 
 class Fold(NamedTuple):
@@ -35,9 +36,9 @@ def read_folds(path: FilePath) -> dict[str, Fold]:
     place = display_name(path)
     text = "\n".join(line for _, line in read_lines(path))
     try:
-        folds = json.loads(text, object_pairs_hook=_unique_names)
-    except DataError as error:
-        raise DataError(error.problem, path=place) from None
+        folds = json.loads(text, object_pairs_hook=unique_keys)
+    except RepeatedKeyError as error:
+        raise DataError(f"the name {error} occurs twice in one object, want it once", path=place) from None
     except json.JSONDecodeError as error:
         raise DataError(f"is not JSON: {error.msg}", path=place, line=error.lineno) from None
     except (ValueError, RecursionError):  # a number with thousands of digits, or thousands of nested brackets
@@ -45,15 +46,6 @@ def read_folds(path: FilePath) -> dict[str, Fold]:
     if not isinstance(folds, dict) or not folds:
         raise DataError("has no folds, want an object of folds by name", path=place)
     return {name: _fold(name, parts, place) for name, parts in folds.items()}
-
-
-def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    named = dict(pairs)
-    if len(named) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the name {twice!r} occurs twice in one object, want it once")
-    return named
 
 
 def _fold(name: str, parts: Any, place: str) -> Fold:

@@ -3,21 +3,30 @@
 One document for each documented public object. The id is its dotted name; the title is the name and the summary, which
 is the first line of the docstring; the text is the rest of the docstring without markup. Links go from an object to
 each object named in its "See Also" section. Those sections are removed from the texts, because they would reveal the
-links. The corpus is built by imports alone, in seconds and without network, and then cached in the user's cache folder.
+links. The corpus is built by imports alone, in seconds and without network, and then cached in the user's cache folder,
+in one file that may be deleted at any time.
+
+The file is gzipped JSON lines: a head with the `key` of the contents, then one document per line with the rows it links
+to. If it is absent, truncated, damaged, or has another key or form, it is built again. If the folder is not writable,
+nothing is cached.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import Collection, Links, TacitError, UsageError, cache_folder
-from tacit.data.pydocs.cache import read_cache, write_cache
+from tacit.core import Collection, DataError, Links, TacitError, UsageError, cache_folder
+from tacit.data.files import open_output, read_lines
 from tacit.data.pydocs.markup import parse_docstring
 from tacit.data.pydocs.objects import find_objects
 
@@ -142,3 +151,50 @@ def _meanings(label: str, publics: Sequence[str], packages: Sequence[str]) -> It
             scope = scope.rpartition(".")[0]
     yield label
     yield from (f"{package}.{label}" for package in packages)
+
+
+def cache_name(key: str) -> str:
+    """Return the name of the cache file for a key.
+
+    >>> cache_name("pydocs 1, numpy 2.4.6, scipy 1.17.1")
+    'pydocs-1-numpy-2.4.6-scipy-1.17.1.jsonl.gz'
+    """
+    return re.sub(r"[^A-Za-z0-9._+]+", "-", key) + ".jsonl.gz"
+
+
+def read_cache(folder: Path | None, key: str) -> tuple[Collection, Links] | None:
+    """Return the collection and links cached under a key, or None if they are missing or incomplete."""
+    if folder is None:
+        return None
+    try:
+        head, *rows = (json.loads(line) for _, line in read_lines(folder / cache_name(key)))
+        if head != _head(key, head["name"], len(rows)):
+            return None
+        ids, titles, texts, targets = ([row[field] for row in rows] for field in ("id", "title", "text", "links"))
+        if not all(type(value) is str for value in (head["name"], *ids, *titles, *texts)):
+            return None
+        sources = np.repeat(np.arange(len(rows)), [len(row) for row in targets])
+        flat = np.array([target for row in targets for target in row])
+        return Collection(ids, titles, texts, name=head["name"]), Links(sources, flat, len(rows), len(rows))
+    except (ValueError, LookupError, TypeError, RecursionError):  # our own errors are ValueErrors too
+        return None
+
+
+def write_cache(folder: Path | None, key: str, collection: Collection, links: Links) -> None:
+    """Cache the collection and its links; leave the folder unchanged if that fails."""
+    if folder is None:
+        return
+    order = np.argsort(links.sources, kind="stable")
+    ends = np.searchsorted(links.sources[order], np.arange(len(collection) + 1))
+    targets = links.targets[order].tolist()
+    with suppress(OSError, DataError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with open_output(folder / cache_name(key)) as out:
+            out.write(json.dumps(_head(key, collection.name, len(collection))) + "\n")
+            for row, document in enumerate(collection):
+                fields = document._asdict() | {"links": targets[ends[row] : ends[row + 1]]}
+                out.write(json.dumps(fields) + "\n")
+
+
+def _head(key: str, name: Any, n_documents: int) -> dict[str, Any]:
+    return {"kind": "tacit collection with links", "key": key, "name": name, "documents": n_documents}

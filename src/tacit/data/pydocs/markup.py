@@ -16,13 +16,11 @@ import re
 from typing import NamedTuple
 
 # Directives whose bodies do not describe the object, or are formulas, files and layout.
-_DROPPED_DIRECTIVES = frozenset(
-    {
-        *("math", "versionadded", "versionchanged", "versionremoved", "deprecated", "legacy", "toctree", "index"),
-        *("currentmodule", "module", "moduleauthor", "sectionauthor", "only", "figure", "image", "highlight"),
-        *("literalinclude", "automodule", "autoclass", "autoattribute", "automethod", "autofunction"),
-    }
-)
+_DROPPED_DIRECTIVES = {
+    *("math", "versionadded", "versionchanged", "versionremoved", "deprecated", "legacy", "toctree", "index"),
+    *("currentmodule", "module", "moduleauthor", "sectionauthor", "only", "figure", "image", "highlight"),
+    *("literalinclude", "automodule", "autoclass", "autoattribute", "automethod", "autofunction"),
+}
 
 _UNDERLINE = r"\n *(?:-{3,}|={3,}|~{3,}) *$"
 _HEADING = re.compile(rf"^ *\S.*{_UNDERLINE}", re.MULTILINE)

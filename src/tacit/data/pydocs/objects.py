@@ -23,28 +23,17 @@ from tacit.core import UsageError
 _SKIPPED_PARTS = frozenset({"tests", "conftest", "setup", "externals", "distutils"})
 
 # Deprecated names of other modules, tools, and modules whose import changes others or needs an optional package.
-_SKIPPED_MODULES = frozenset(
-    {
-        "numpy.core",
-        "numpy.f2py",
-        "numpy.lib.user_array",
-        "numpy.ma.testutils",
-        "numpy.testing.print_coercion_tables",
-        "numpy.typing.mypy_plugin",
-        "scipy.special.cython_special",
-        "sklearn.experimental",
-        "sklearn.utils.estimator_checks",
-    }
-)
+_SKIPPED_MODULES = {
+    *("numpy.core", "numpy.f2py", "numpy.lib.user_array", "numpy.ma.testutils", "numpy.testing.print_coercion_tables"),
+    *("numpy.typing.mypy_plugin", "scipy.special.cython_special", "sklearn.experimental"),
+    "sklearn.utils.estimator_checks",
+}
 
 # Exists only after `sklearn.experimental` was imported, and the corpus must not depend on earlier imports.
-_SKIPPED_NAMES = frozenset(
-    {
-        "sklearn.impute.IterativeImputer",
-        "sklearn.model_selection.HalvingGridSearchCV",
-        "sklearn.model_selection.HalvingRandomSearchCV",
-    }
-)
+_SKIPPED_NAMES = {
+    *("sklearn.impute.IterativeImputer", "sklearn.model_selection.HalvingGridSearchCV"),
+    "sklearn.model_selection.HalvingRandomSearchCV",
+}
 
 _C_ATTRIBUTES = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _GENERATED_DOC = "Alias for field number"  # of every field of every named tuple

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from tacit.core import Collection, DataError, Features, Judgments, Links, check_choice, cut, map_blocks, plural
 from tacit.data import judged_pairs, read_collection, read_qrels, read_queries
 from tacit.features import find_language, has_stemmer
-from tacit.judge.advise.folds import make_folds
+from tacit.judge.advise.procedure import make_folds
 from tacit.metrics import evaluate_rows
 from tacit.retrieve import CollectionRanker
 from tacit.search.encoders import load_encoder

@@ -18,6 +18,7 @@ from tacit.judge.advise.verdict import (
     ClaimRule,
     Gain,
     cautious_interval,
+    gains_over,
     sequential_interval,
     widen_interval,
 )
@@ -32,7 +33,6 @@ from tacit.judge.advise.words import (
     program_in_words,
     recommended_in_words,
 )
-from tacit.metrics import compare_systems
 
 CURVE = (5, 10, 20, 40, 80, 160)
 
@@ -260,31 +260,14 @@ def _values(validation: CrossValidation, roles: Roles) -> tuple[dict[str, Values
 def _rows(values: dict[str, Values], baseline: str, names: Sequence[str], sequential: bool) -> list[dict[str, Any]]:
     """Return one row per system: means, and per measure the gain over the baseline with its interval and p (Holm)."""
     interval_of = sequential_interval if sequential else cautious_interval
-    measures = [name for name in values[baseline] if name != JUDGED]
-    tests = {
-        measure: {
-            test.better if test.worse == baseline else test.worse: test
-            for test in compare_systems({s: v[measure] for s, v in values.items()}, measure, baseline=baseline)
-        }
-        for measure in measures
-    }
+    gains = {name: gains_over(baseline, values, name, interval_of) for name in values[baseline] if name != JUDGED}
     n_chosen = Counter(names)
     rows = []
     for system, found in values.items():
-        row: dict[str, Any] = {
-            "system": system,
-            "metrics": {measure: float(array.mean()) for measure, array in found.items()},
-            "chosen_in_folds": n_chosen[system],
-        }
+        means = {measure: float(array.mean()) for measure, array in found.items()}
+        row: dict[str, Any] = {"system": system, "metrics": means, "chosen_in_folds": n_chosen[system]}
         if system != baseline:
-            row["against_baseline"] = {
-                measure: {
-                    "gain": float((found[measure] - values[baseline][measure]).mean()),
-                    "interval": list(interval_of(found[measure] - values[baseline][measure])),
-                    "p": tests[measure][system].p,
-                }
-                for measure in measures
-            }
+            row["against_baseline"] = {measure: of_measure[system] for measure, of_measure in gains.items()}
         rows.append(row)
     return rows
 

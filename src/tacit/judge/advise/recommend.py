@@ -116,7 +116,7 @@ def advise(
     Advice
     """
     check_number("minutes", minutes, low=0, open_low=True)
-    request = Request(_check_measure(measure), sequential, Clock(minutes, progress))
+    request = Request(_check_measure(measure), sequential, time.monotonic() + 60 * minutes, progress)
     options: dict[str, Any] = {"threads": threads, "seed": seed}
     if isinstance(data, Lists):
         lists = ListTask.of(data, request.measures, **options)
@@ -124,9 +124,7 @@ def advise(
             raise UsageError("encoder is given with feature lists, want documents with texts")
         return _advise_lists(lists, column, request)
     data, queries, qrels = _as_core(data, queries, qrels)
-    log = None
-    if clicks is not None:
-        log = with_texts(as_click_log(clicks), queries)
+    log = None if clicks is None else with_texts(as_click_log(clicks), queries)
     options |= {"links": links, "language": find_language(data, language)}
     options |= {"encoder": None if encoder is None else as_encoder(encoder)}
     if encoder is not None and program is not None:
@@ -161,28 +159,13 @@ def _check_measure(measure: str) -> str:
     return str(found)
 
 
-class Clock:
-    """Remaining time of the budget, reported with the progress."""
-
-    def __init__(self, minutes: float, progress: Progress) -> None:
-        self.end, self._progress = time.monotonic() + 60 * minutes, progress
-
-    @property
-    def left(self) -> float:
-        """Return the seconds left."""
-        return self.end - time.monotonic()
-
-    def tell(self, message: str) -> None:
-        """Pass a message on."""
-        self._progress(message)
-
-
 class Request(NamedTuple):
-    """What is asked for: the measure of all claims, whether they stay valid at every look, and the time budget."""
+    """What is asked for: the measure of all claims, whether they stay valid at every look, the end of the time."""
 
     measure: str
     sequential: bool
-    clock: Clock
+    end: float
+    progress: Progress
 
     @property
     def measures(self) -> list[str]:
@@ -199,8 +182,8 @@ class Request(NamedTuple):
             "n_queries": n_queries,
             "n_folds": min(N_FOLDS, n_queries),
             "seed": seed,
-            "progress": self.clock.tell,
-            "seconds_left": lambda: self.clock.left,
+            "progress": self.progress,
+            "seconds_left": lambda: self.end - time.monotonic(),
         }
 
 

@@ -54,14 +54,18 @@ def table_rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
     header = ["system", *measures, f"gain in {advice.measure}", "95% interval", "p"]
     rows = []
     for row in advice.rows:
-        found = row.get("against_baseline", {}).get(advice.measure)
-        gain = ["", "", ""]
-        if found is not None:
-            low, high = found["interval"]
-            gain = [f"{found['gain']:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found['p']:.2g}"]
+        gain = gain_cells(row.get("against_baseline", {}).get(advice.measure))
         rows.append([row["system"], *(f"{row['metrics'][name]:.3f}" for name in measures), *gain])
     rows += [[name, "not enough time", *[""] * (len(header) - 2)] for name in advice.left_out]
     return header, rows
+
+
+def gain_cells(found: dict[str, Any] | None) -> list[str]:
+    """Return gain, interval and p as text; empty for the baseline."""
+    if found is None:
+        return ["", "", ""]
+    low, high = found["interval"]
+    return [f"{found['gain']:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found['p']:.2g}"]
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

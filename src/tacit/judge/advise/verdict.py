@@ -11,12 +11,13 @@ if no query differs, the interval is about .3 / n on both sides (the rule of thr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from tacit.metrics import parse_measure
+from tacit.metrics import compare_systems, parse_measure
 from tacit.metrics.confidence_sequences import confidence_sequence
 from tacit.metrics.significance import randomization_test, student_interval, t_test
 
@@ -133,6 +134,21 @@ def cautious_interval(values: np.ndarray) -> tuple[float, float]:
 def sequential_interval(differences: np.ndarray) -> tuple[float, float]:
     """Return an interval of the mean difference that is valid at every look, regardless of the number of looks."""
     return confidence_sequence(differences, -1.0, 1.0, LEVEL)
+
+
+def gains_over(
+    baseline: str,
+    values: Mapping[str, Mapping[str, np.ndarray]],
+    measure: str,
+    interval_of: Callable[[np.ndarray], tuple[float, float]] = cautious_interval,
+) -> dict[str, dict[str, Any]]:
+    """Return gain, interval and p (Holm) of each other system over the baseline, from values by system and measure."""
+    found = {}
+    for test in compare_systems({name: of[measure] for name, of in values.items()}, measure, baseline=baseline):
+        name = test.better if test.worse == baseline else test.worse
+        differences = values[name][measure] - values[baseline][measure]
+        found[name] = {"gain": float(differences.mean()), "interval": list(interval_of(differences)), "p": test.p}
+    return found
 
 
 def widen_interval(procedure: Gain, system: Gain) -> Gain:

@@ -11,8 +11,7 @@ import numpy as np
 
 from tacit.core import Judgments, Run, TacitError, checked
 from tacit.data.columns import logger
-from tacit.judge.fuse.engines import engine_of, export
-from tacit.judge.fuse.engines.base import has_negative, rrf, space_of
+from tacit.judge.fuse.engines import Results, engine_of, has_negative, rrf, space_of
 from tacit.judge.fuse.fusion import Fusion, read_fusion
 from tacit.judge.fuse.learning import COARSE, LATTICE, Option, Space
 from tacit.judge.fuse.legs import Legs, check_overlap
@@ -22,6 +21,7 @@ from tacit.judge.fuse.proof import FuseReport, check_measure, prove
 from tacit.judge.fuse.sources import as_runs
 from tacit.judge.merge import read_judgments
 
+SAME = 1e-7  # relative difference of two scores that count as equal, because written weights are rounded
 NO_JUDGMENTS = Judgments([], [], *(np.empty(0, np.int64),) * 2, np.empty(0))
 
 
@@ -101,6 +101,40 @@ def default_space(legs: Legs) -> Space:
     if not has_negative(legs):
         others.append(Option(Family("l2")))
     return space_of(legs, None, [Option(Family("minmax"), LATTICE), *others])
+
+
+def export(fusion: Fusion, legs: Legs, engine: str) -> dict[str, Any]:
+    """Return the body or snippet for an engine, checked: its documented formula gives our order for every query.
+
+    Returns
+    -------
+    dict
+        `engine`, `body`, `note`, and `checked_queries`: the number of queries whose order was compared.
+    """
+    target = engine_of(engine)
+    body = target.export(fusion, legs.depth)
+    scores = fusion.scores(legs)
+    for query in range(len(legs)):
+        start, stop = legs.starts[query], legs.starts[query + 1]
+        theirs = target.evaluate(body, raw_results(legs, query))
+        names = [legs.doc_ids[row] for row in legs.doc[start:stop].tolist()]
+        order = np.argsort(-scores[start:stop], kind="stable")
+        in_our_order = np.array([theirs.get(names[row], 0.0) for row in order.tolist()])
+        if (np.diff(in_our_order) > SAME * max(float(np.abs(in_our_order).max(initial=0)), 1e-300)).any():
+            raise TacitError(f"{engine} would order query {legs.query_ids[query]!r} differently from {fusion.title}")
+    return {"engine": engine, "body": body, "note": target.note, "checked_queries": len(legs)}
+
+
+def raw_results(legs: Legs, query: int) -> Results:
+    """Return the results of each leg for a query: (document, score), best first."""
+    start, stop = legs.starts[query], legs.starts[query + 1]
+    names = [legs.doc_ids[row] for row in legs.doc[start:stop].tolist()]
+    found = []
+    for leg in range(len(legs.names)):
+        ranks, scores = legs.ranks[start:stop, leg], legs.scores[start:stop, leg]
+        order = np.argsort(ranks, kind="stable")[: int(np.count_nonzero(~np.isnan(ranks)))]
+        found.append([(names[row], float(scores[row])) for row in order.tolist()])
+    return found
 
 
 def _judgments(given: Judgments | Mapping[str, Mapping[str, float]] | str | Path | None) -> Judgments:

@@ -102,15 +102,10 @@ class Fusion:
         parts, scores = self.contributions(some), self.scores(some)
         found = []
         for rank, row in enumerate(np.argsort(-scores, kind="stable")[:k].tolist(), 1):
+            of_row = (table[row].tolist() for table in (some.ranks, some.scores, parts))
             of_legs = {
-                leg: {
-                    "rank": None if np.isnan(r) else int(r),
-                    "score": None if np.isnan(s) else s,
-                    "contribution": part,
-                }
-                for leg, r, s, part in zip(
-                    self.names, some.ranks[row].tolist(), some.scores[row].tolist(), parts[row].tolist(), strict=True
-                )
+                leg: {"rank": int(r) if r == r else None, "score": s if s == s else None, "contribution": part}
+                for leg, r, s, part in zip(self.names, *of_row, strict=True)
             }
             document = some.doc_ids[some.doc[row]]
             found.append({"rank": rank, "document": document, "score": float(scores[row]), "legs": of_legs})
@@ -153,7 +148,7 @@ class Fusion:
 def read_fusion(path: str) -> Fusion:
     """Read the fusion in a file that `tacit fuse -o` wrote."""
     from tacit.data.files import read_lines
-    from tacit.store.strict_json import parse_json
+    from tacit.store.stored import parse_json
 
     lines, size = list[str](), 0
     for number, line in read_lines(path):

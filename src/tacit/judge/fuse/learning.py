@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,9 @@ UNSEEN = 0.05  # assumed difference on queries that are not in the sample
 N_SAMPLES = 30  # bootstrap samples
 LATTICE, COARSE = 70, 25  # maximum number of points of the lattices
 EQUAL_ONLY = 1  # points of a family that has no weights
+STRENGTHS = (10.0, 3.0)  # strength of the default as a prior, in queries; another prior has the first strength
+N_PAIRS = 100  # pairs per query, evenly spaced among all
+DEPTH = 50  # results of a leg that are candidates, as in `blend`
 
 
 @dataclass(frozen=True)
@@ -166,11 +169,6 @@ class Chooser:
         return self.measured.values(fusion) - self.measured.values(self.space.default)
 
     def _learned(self, family: Family, train: np.ndarray) -> list[np.ndarray]:
-        from tacit.judge.fuse.pairwise import (
-            learned_weights,
-            training_queries,
-        )  # compiled code, which other candidates do not need
-
         if self._training is None:
             self._training = training_queries(self.measured, family)
         means = [self.measured.leg_values(leg)[train].mean() for leg in range(len(self.space.default.names))]
@@ -215,3 +213,45 @@ def bagged_weights(gains: np.ndarray, fusions: Sequence[Fusion]) -> np.ndarray:
         best = np.argmax(samples @ gains.T, axis=1)
     mean = np.array([fusions[row].weights for row in best.tolist()]).mean(axis=0)
     return np.asarray((mean / mean.sum()).round(2))
+
+
+def training_queries(measured: Measured, family: Family) -> list[TrainingQuery]:
+    """Return normalised scores and grades of the first results of every leg, one for each measured query."""
+    from tacit.retrieve.weights import TrainingQuery
+
+    legs = measured.legs
+    columns = measured.normalized(family)
+    columns = columns / max(float(columns.std()), 1e-12)  # one scale for all normalisations and priors
+    near = (np.nan_to_num(legs.ranks, nan=np.inf) <= DEPTH).any(axis=1)
+    found = []
+    for low, high in pairwise(legs.starts.tolist()):
+        first = low + np.flatnonzero(near[low:high])
+        grades = measured.grades[first]
+        found.append(TrainingQuery(columns[first], grades, int(np.count_nonzero(grades > 0))))
+    return found
+
+
+def learned_weights(queries: Sequence[TrainingQuery], priors: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return weights for each prior and strength, the default's prior first; empty if no judged documents differ.
+
+    These are the functions of the weights of `blend`: compiled code, which other candidates do not need.
+    """
+    from tacit.retrieve.weights import fit_weights, preferences, weight_of_unjudged
+
+    usable = [query for query in queries if query.is_usable]
+    if not usable:
+        return []
+    unjudged = weight_of_unjudged(usable)
+    pieces = [_fewer(*preferences(query, unjudged)) for query in usable]
+    differences, importance = (np.concatenate([piece[part] for piece in pieces]) for part in (0, 1))
+    choices = [(prior, strength) for prior in priors for strength in STRENGTHS[: 2 if prior is priors[0] else 1]]
+    found = [fit_weights(differences, importance, prior, strength) for prior, strength in choices]
+    return [weights for weights in found if weights.sum() > 0]
+
+
+def _fewer(differences: np.ndarray, importance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return at most this many pairs of a query, with importances that sum to 1 again."""
+    if len(importance) > N_PAIRS:
+        kept = np.linspace(0, len(importance) - 1, N_PAIRS).round().astype(np.int64)
+        differences, importance = differences[kept], importance[kept]
+    return differences, importance / max(importance.sum(), 1e-300)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from tacit.core import DataError, Judgments, Run, UsageError, plural
+from tacit.metrics.rankings import look_up_grades
 
 FEWEST_LEGS = 2
 
@@ -97,18 +98,7 @@ class Legs:
 
     def grades(self, judgments: Judgments) -> np.ndarray:
         """Return the grade of each row, NaN if unjudged."""
-        doc_row = {name: row for row, name in enumerate(self.doc_ids)}
-        query_row = {name: row for row, name in enumerate(self.query_ids)}
-        q = np.array([query_row.get(name, -1) for name in judgments.query_ids], np.int64)[judgments.query]
-        d = np.array([doc_row.get(name, -1) for name in judgments.doc_ids], np.int64)[judgments.doc]
-        known = (q >= 0) & (d >= 0)
-        keys = self.query * len(self.doc_ids) + self.doc
-        order = np.argsort(keys)
-        wanted = q[known] * len(self.doc_ids) + d[known]
-        at = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
-        found = keys[order[at]] == wanted
-        grades = np.full(len(keys), np.nan)
-        grades[order[at[found]]] = judgments.grade[known][found]
+        grades = look_up_grades(self.query_ids, self.doc_ids, self.query, self.doc, judgments)
         return np.where(grades >= 0, grades, np.nan)
 
     def overlap(self, k: int = 10) -> dict[tuple[str, str], float]:

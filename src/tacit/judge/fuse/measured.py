@@ -16,6 +16,7 @@ from tacit.judge.fuse.normalizations import Family, weighted_sum
 from tacit.metrics import is_sampled, parse_measure
 from tacit.metrics.formulas import compute_values
 from tacit.metrics.rankings import Rankings
+from tacit.metrics.sampled import expected_ideal
 
 JUDGED = "Judged@10"
 
@@ -185,18 +186,7 @@ class Measured:
         top = place < cutoff
         dcg = np.bincount(query[top], inflated[order[top]] / np.log2(place[top] + 2), len(self.legs))
         ideal = np.array([
-            _expected_ideal(grade[judged_query == q], self._chance[judged_query == q], cutoff)
+            expected_ideal(grade[judged_query == q], self._chance[judged_query == q], cutoff)
             for q in range(len(self.legs))
         ])  # fmt: skip
         return np.minimum(np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0), 1)
-
-
-def _expected_ideal(grade: np.ndarray, chance: np.ndarray, cutoff: int) -> float:
-    """Return DCG of the ideal order, where a grade with probability p represents 1 / p documents."""
-    order = np.argsort(-grade, kind="stable")
-    ends = np.cumsum(1 / chance[order])
-    if not len(ends):
-        return 0.0
-    places = np.arange(1, int(min(cutoff, np.ceil(ends[-1]))) + 1)
-    at = np.minimum(np.searchsorted(ends, places - 0.5), len(grade) - 1)
-    return float((grade[order][at] / np.log2(places + 1)).sum())

@@ -17,11 +17,11 @@ import numpy as np
 
 from tacit.core import TacitError, plural
 from tacit.core.collection import html_table
-from tacit.judge.advise.folds import make_folds
+from tacit.judge.advise.procedure import make_folds
 from tacit.judge.advise.verdict import (
     Gain,
-    cautious_interval,
     gain_of,
+    gains_over,
     guard_against_pool,
     judged_only,
     queries_needed,
@@ -30,8 +30,8 @@ from tacit.judge.advise.verdict import (
 from tacit.judge.fuse.fusion import Fusion
 from tacit.judge.fuse.learning import FEWEST_QUERIES, Chooser, Space
 from tacit.judge.fuse.measured import JUDGED, Measured
-from tacit.metrics import Bounds, compare_systems, difference_bounds, parse_measure
-from tacit.metrics.bounds import BOUNDED
+from tacit.metrics import Bounds, difference_bounds, parse_measure
+from tacit.metrics.bounds import has_bounds
 
 N_FOLDS = 10
 SMALLEST_GAIN = 0.01  # gain for which "how many more queries" is stated, if a smaller one was found
@@ -155,9 +155,8 @@ def prove(measured: Measured, space: Space, *, queries: np.ndarray | None = None
     gain = widen_interval(_claim(measured, default, procedure), _claim(measured, default, own))
     if chosen == space.default:
         low, high = gain.interval
-        gain = replace(
-            gain, help=False, interval=(min(low, 0.0), max(high, 0.0)), reason="no other fusion is clearly better"
-        )
+        wide = min(low, 0.0), max(high, 0.0)
+        gain = replace(gain, help=False, interval=wide, reason="no other fusion is clearly better")
     legs = [_cut(measured.all_values(leg), used) for leg in range(len(measured.legs.names))]
     best = int(np.argmax([found[measured.measure].mean() for found in legs]))
     over_leg = _claim(measured, legs[best], procedure)
@@ -213,14 +212,13 @@ def _more_queries(chooser: Chooser, used: np.ndarray, chosen: Fusion, gain: Gain
 
 
 def _bounds(measured: Measured, default: Fusion, chosen: Fusion, used: np.ndarray) -> Bounds | None:
-    measure = parse_measure(measured.measure)
-    if measure.name not in BOUNDED or measure.cutoff is None or measure.judged_only:
+    if not has_bounds(parse_measure(measured.measure)):
         return None
     legs = measured.legs.take(used.tolist())
     names = set(legs.query_ids)
     kept = np.array([name in names for name in measured.judgments.query_ids])
     judgments = measured.judgments.select(kept, kept[measured.judgments.query])
-    found = difference_bounds(judgments, default.fuse(legs), chosen.fuse(legs), measure)
+    found = difference_bounds(judgments, default.fuse(legs), chosen.fuse(legs), measured.measure)
     return found if found.unjudged else None
 
 
@@ -233,22 +231,11 @@ def _rows(
     """Return means of every leg, the default and the cross-validated choice; gains are over the default (Holm)."""
     systems = dict(zip(measured.legs.names, legs, strict=True))
     named = {DEFAULT: default, FUSED: fused, **{_leg_row(name): found for name, found in systems.items()}}
-    measure = measured.measure
-    tests = {
-        test.better if test.worse == DEFAULT else test.worse: test
-        for test in compare_systems({name: found[measure] for name, found in named.items()}, measure, baseline=DEFAULT)
-    }
+    gains = gains_over(DEFAULT, named, measured.measure)
     rows = []
     for name, found in named.items():
         row: dict[str, Any] = {"system": name, "metrics": {key: float(values.mean()) for key, values in found.items()}}
-        if name != DEFAULT:
-            differences = found[measure] - default[measure]
-            row["against_default"] = {
-                "gain": float(differences.mean()),
-                "interval": list(cautious_interval(differences)),
-                "p": tests[name].p,
-            }
-        rows.append(row)
+        rows.append(row | ({"against_default": gains[name]} if name in gains else {}))
     return rows
 
 

@@ -6,7 +6,7 @@ import json
 from html import escape
 from typing import Any
 
-from tacit.judge.advise.report import page, table
+from tacit.judge.advise.report import gain_cells, page, table
 from tacit.judge.fuse.proof import FuseReport
 
 
@@ -16,11 +16,7 @@ def table_rows(report: FuseReport) -> tuple[list[str], list[list[str]]]:
     header = ["system", *measures, "gain over default", "95% interval", "p"]
     rows = []
     for row in report.rows:
-        found: dict[str, Any] | None = row.get("against_default")
-        gain = ["", "", ""]
-        if found is not None:
-            low, high = found["interval"]
-            gain = [f"{found['gain']:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found['p']:.2g}"]
+        gain = gain_cells(row.get("against_default"))
         rows.append([row["system"], *(f"{row['metrics'][name]:.3f}" for name in measures), *gain])
     return header, rows
 

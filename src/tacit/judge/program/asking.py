@@ -1,30 +1,44 @@
 """Request many grades from a program judge: in parallel, with retries, without repeating or losing a request.
 
-Every response is on disk before the next one is processed. A request that fails after all attempts is recorded as a
+Every response is on disk before the next one is processed: in a table in the SQLite file of the judgments, which is a
+cache and a log of failures. It is append-only. A response has the key of its question (judge with model and prompt,
+query and text) and the number of its repetition. A request that fails after all attempts is recorded as a
 failure: in the table of responses with its reason, in the store as "cannot judge". It never becomes a grade of 0, and
 is always included in the counts.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import SimpleQueue
 from statistics import median_low
 from threading import Event, Thread
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.core import TacitError, check_number, plural, progress_bar
 from tacit.judge.columns import read_columns
-from tacit.judge.program.answers import AnswerTable, Known
+from tacit.judge.database import connect as open_database
+from tacit.judge.database import one_line, transaction
 from tacit.judge.program.connections import Connection, Retry
 from tacit.judge.program.questions import Answer, AnswerProblem, Prompt, Question
+from tacit.judge.records import utc_now
 from tacit.judge.store import JudgmentStore
 
 FAILED_IN_A_ROW = 10  # pairs, after which the endpoint is assumed to be out of order
 LONGEST_PAUSE = 30.0
+
+TABLE = """CREATE TABLE IF NOT EXISTS answer (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, repetition INTEGER NOT NULL, judge TEXT NOT NULL,
+  query TEXT NOT NULL, document TEXT NOT NULL, grade REAL, probabilities TEXT, reason TEXT, failure TEXT,
+  time TEXT NOT NULL)"""
+INDEX = "CREATE INDEX IF NOT EXISTS answer_key ON answer (key, repetition)"
+KNOWN = "SELECT key, repetition, grade, failure FROM answer WHERE judge = ? ORDER BY number"
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,51 @@ class Outcome:
     answer: Answer | None
     failure: str | None
     n_attempts: int
+
+
+class Known(NamedTuple):
+    """An earlier response: its grade, or the reason why there is none."""
+
+    grade: float | None
+    failure: str | None
+
+
+class AnswerTable:
+    """The responses in one store.
+
+    Parameters
+    ----------
+    path : str or Path
+        File of the judgment store, which must exist.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._database = open_database(self.path, create=False)
+        with one_line(self.path):
+            self._database.execute(TABLE)
+            self._database.execute(INDEX)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def known(self, judge: str) -> dict[tuple[str, int], Known]:
+        """Return the last response to each question and repetition."""
+        with one_line(self.path):
+            rows = self._database.execute(KNOWN, (judge,)).fetchall()
+        return {(key, repetition): Known(grade, failure) for key, repetition, grade, failure in rows}
+
+    def add(
+        self, key: str, repetition: int, judge: str, pair: tuple[str, str], answer: Answer | None, failure: str | None
+    ) -> None:
+        """Append one response; it is on disk when this returns."""
+        found = answer or Answer(0.0)
+        chances = json.dumps(found.probabilities) if found.probabilities else None
+        values = (key, repetition, judge, *pair, found.grade if answer else None, chances, found.reason, failure)
+        with one_line(self.path), transaction(self._database):
+            places = ", ".join("?" * (len(values) + 1))
+            self._database.execute(f"INSERT INTO answer VALUES (NULL, {places})", (*values, utc_now()))
 
 
 def ask_all(

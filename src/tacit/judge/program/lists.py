@@ -83,12 +83,13 @@ def rank_folds_assisted(
 
 def _judge(task: RankingTask, train: Lists, given: ProgramPreferences, known: list[Agreement]) -> ListVerdict:
     judged = [n for n in range(len(train)) if len(set(train.y[train.rows(n)][train.y[train.rows(n)] >= 0])) > 1]
+    problem = ""
     if len(judged) < FEWEST_QUERIES:
-        reason = f"people graded {len(judged)} lists with different grades, want at least {FEWEST_QUERIES}"
-        return ListVerdict(False, Gain(False, 0.0, (-1.0, 1.0), 1.0, reason), len(judged), known)
-    if not any(found.reliability for found in known):
-        reason = "people do not confirm its order more often than chance"
-        return ListVerdict(False, Gain(False, 0.0, (-1.0, 1.0), 1.0, reason), len(judged), known)
+        problem = f"people graded {len(judged)} lists with different grades, want at least {FEWEST_QUERIES}"
+    elif not any(found.reliability for found in known):
+        problem = "people do not confirm its order more often than chance"
+    if problem:
+        return ListVerdict(False, Gain(False, 0.0, (-1.0, 1.0), 1.0, problem), len(judged), known)
     order = np.random.default_rng(task.seed).permutation(judged)
     without, with_program = np.zeros(len(train)), np.zeros(len(train))
     for fold in (order[at::N_FOLDS] for at in range(N_FOLDS)):

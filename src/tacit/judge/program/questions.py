@@ -67,11 +67,6 @@ class Question:
     document: str
     rank: int | None = None
 
-    @property
-    def size(self) -> int:
-        """Characters of both texts."""
-        return len(self.query) + len(self.document)
-
 
 @dataclass(frozen=True)
 class Prompt:

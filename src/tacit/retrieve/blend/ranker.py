@@ -41,15 +41,7 @@ from tacit.core.estimator import copy_estimator
 from tacit.retrieve.base import CollectionRanker
 from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
 from tacit.retrieve.blend.learning import Learner, single, some_queries
-from tacit.retrieve.blend.member import (
-    ItemRows,
-    Limits,
-    Member,
-    QueryBlock,
-    ScoredMember,
-    names_of,
-    scores_near,
-)
+from tacit.retrieve.blend.member import ItemRows, Limits, Member, QueryBlock, ScoredMember, names_of, scores_near
 from tacit.retrieve.blend.past_queries import ClicksMember, SimilarMember
 from tacit.retrieve.blend.pruning import rank_among, rank_row
 from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, TitleMember, join_keys, split_keys

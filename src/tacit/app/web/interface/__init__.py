@@ -1,1 +1,1 @@
-"""The HTTP interface for clients: request bodies, responses and their examples, errors, and the reference."""
+"""The HTTP interface for clients: request bodies, responses and their examples."""

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.app.web.interface.examples import EXAMPLES
 
-Number = float | int
 Span = tuple[int, int]
+Kind = Literal["person", "program"]
+Outcome = Literal["better", "worse", "no difference shown", "identical", "unproven"]
 
 
 class Answer(BaseModel):
@@ -178,7 +179,7 @@ class JudgmentRow(Answer):
     document: str = Field(description="id of the document")
     grade: float | None = Field(description="the grade; null: cannot be judged")
     judge: str = Field(description="name of the judge")
-    kind: Literal["person", "program"] = Field(description="a person, or a program such as a language model")
+    kind: Kind = Field(description="a person, or a program such as a language model")
     time: str = Field(description="time when it was stored, in UTC")
     rank: int | None = Field(description="rank of the document in the results, if known")
     model: str | None = Field(description="version that found it, if known")
@@ -189,7 +190,7 @@ class JudgeRow(Answer):
     """One judge."""
 
     name: str = Field(description="name of the judge")
-    kind: Literal["person", "program"] = Field(description="a person, or a program such as a language model")
+    kind: Kind = Field(description="a person, or a program such as a language model")
     n_judgments: int = Field(description="number of current judgments")
 
 
@@ -210,11 +211,16 @@ class Score(Answer):
     value: float = Field(description="nDCG@10, as last measured")
 
 
-class QueryRow(Answer):
-    """One query to judge."""
+class NextQuery(Answer):
+    """The query of an offered pair."""
 
     id: str = Field(description="id of the query")
     text: str = Field(description="its text")
+
+
+class QueryRow(NextQuery):
+    """One query to judge."""
+
     topic: str | None = Field(description="its group")
     judged: int = Field(description="number of its judgments")
     scores: list[Score] = Field(description="its nDCG@10 by version, oldest first")
@@ -301,7 +307,7 @@ class GradeOfJudge(Answer):
     """The grade of one judge."""
 
     judge: str = Field(description="name of the judge")
-    kind: Literal["person", "program"] = Field(description="a person or a program")
+    kind: Kind = Field(description="a person or a program")
     grade: float = Field(description="the grade")
 
 
@@ -348,13 +354,6 @@ class Guidelines(Answer):
     """Guidelines for all judges."""
 
     text: str = Field(description="the guidelines")
-
-
-class NextQuery(Answer):
-    """The query of an offered pair."""
-
-    id: str = Field(description="id of the query")
-    text: str = Field(description="its text")
 
 
 class NextDocument(Answer):
@@ -429,9 +428,7 @@ class Compared(Answer):
     version: str = Field(description="the version")
     against: str = Field(description="the version to compare with")
     measure: str = Field(examples=["nDCG@10"], description="the measure")
-    status: Literal["better", "worse", "no difference shown", "identical", "unproven"] = Field(
-        description="the verdict as one label"
-    )
+    status: Outcome = Field(description="the verdict as one label")
     gain: float = Field(description="mean difference in the measure")
     interval: tuple[float, float] = Field(description="95% interval of the difference")
     p: float = Field(description="p of the paired test")
@@ -459,11 +456,9 @@ class Verdict(Compared):
     assist: Assist | None = Field(None, description="result for the program named as `assist`")
 
 
-class QueryDifference(Answer):
+class QueryDifference(NextQuery):
     """One query under two versions."""
 
-    id: str = Field(description="id of the query")
-    text: str = Field(description="its text")
     before: float = Field(description="value of the other version")
     after: float = Field(description="value of this version")
 
@@ -482,11 +477,9 @@ class VersionComparison(Answer):
     comparison: ComparisonByQuery | None = Field(description="the comparison")
 
 
-class QueryValue(Answer):
+class QueryValue(NextQuery):
     """One query under one version."""
 
-    id: str = Field(description="id of the query")
-    text: str = Field(description="its text")
     value: float = Field(description="nDCG@10")
 
 
@@ -507,9 +500,7 @@ class VersionRow(Answer):
     version: str = Field(description="name of the version")
     label: str = Field(description="what it is, in words")
     saved: str | None = Field(description="when it was saved, in UTC")
-    status: Literal["live", "better", "worse", "no difference shown", "identical", "unproven"] = Field(
-        description="live, or the result of the comparison with the live version"
-    )
+    status: Literal["live", Outcome] = Field(description="live, or the result of the comparison with the live version")
     measures: dict[str, Mean] = Field(description="nDCG@10, AP and Judged@10, as last measured")
     queries: int = Field(description="number of judged queries it was measured on")
     comparison: Compared | None = Field(description="comparison with the live version")

@@ -17,8 +17,13 @@ MAX_OFFSET = 100_000
 TAGS = ("<one>", "<many>")  # pydantic's tags for bodies that may be a list; not part of a place
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+Long = Annotated[str, Field(max_length=20_000)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 Kind = Literal["person", "program"]  # of a judge
+Judge = Annotated[str, Field(min_length=1, max_length=100)]
+Name = Annotated[str, Field(max_length=100)]
+Topic = Annotated[str, Field(max_length=200)]
+VersionName = Annotated[str, Field(max_length=20)]
 VectorEntry = Annotated[float, Field(ge=-1e30, le=1e30)]  # float32 with room for products
 
 
@@ -36,9 +41,8 @@ class Body(BaseModel):
     @classmethod
     def _refuse_unknown_names(cls, value: Any) -> Any:
         """Raise one error, with the names that are known, instead of one for each unknown name."""
-        unknown = (
-            next((name for name in value if name not in cls.model_fields), None) if isinstance(value, dict) else None
-        )
+        names = value if isinstance(value, dict) else ()
+        unknown = next((name for name in names if name not in cls.model_fields), None)
         if unknown is not None:
             raise PydanticCustomError("unknown_name", f"{shown(unknown)}, want one of {', '.join(cls.model_fields)}")
         return value
@@ -49,12 +53,8 @@ class SearchBody(Body):
 
     query: Text = Field(description="the query")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: Annotated[str, Field(max_length=20)] | None = Field(
-        default=None, description="version to rank with; null: the live one"
-    )
-    filter: Annotated[str, Field(max_length=20_000)] | None = Field(
-        default=None, description="filter of documents, such as `price < 50 and kind = shoes`"
-    )
+    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
+    filter: Long | None = Field(default=None, description="filter of documents, such as `price < 50 and kind = shoes`")
     facets: list[Id] = Field(
         default_factory=list, max_length=100, fail_fast=True, description="fields whose values are counted"
     )
@@ -74,9 +74,7 @@ class FeedbackBody(Body):
     liked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of good results")
     disliked: list[Id] = Field(default_factory=list, max_length=1_000, fail_fast=True, description="ids of bad results")
     k: int = Field(default=10, ge=1, le=1_000, description="number of results")
-    model: Annotated[str, Field(max_length=20)] | None = Field(
-        default=None, description="version to rank with; null: the live one"
-    )
+    model: VersionName | None = Field(default=None, description="version to rank with; null: the live one")
 
 
 class JudgmentBody(Body):
@@ -87,12 +85,10 @@ class JudgmentBody(Body):
     grade: Annotated[float | None, Field(ge=0, le=1_000)] = Field(
         description="0 is not relevant, higher is better; null: cannot be judged"
     )
-    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
+    judge: Judge = Field(description="name of the judge")
     kind: Kind = Field(default="person", description="a person, or a program such as a language model")
     decision: bool = Field(default=False, description="true: a person decides between judges with different grades")
-    ticket: Annotated[str, Field(max_length=20_000)] | None = Field(
-        default=None, description="ticket of `GET /next`, if the pair was offered"
-    )
+    ticket: Long | None = Field(default=None, description="ticket of `GET /next`, if the pair was offered")
 
     @model_validator(mode="after")
     def _is_decided_by_a_person(self) -> JudgmentBody:
@@ -106,7 +102,7 @@ class WithdrawalBody(Body):
 
     query: Text = Field(description="id of the query, or its text")
     document: Id = Field(description="id of the document")
-    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(description="name of the judge")
+    judge: Judge = Field(description="name of the judge")
     kind: Kind = Field(default="person", description="a person or a program")
 
 
@@ -116,7 +112,7 @@ Value = Annotated[str, Field(max_length=MAX_CHARACTERS)] | bool | int | float | 
 class ContentBody(Body):
     """The contents of a document; its id is in the path."""
 
-    title: Annotated[str, Field(max_length=20_000)] = Field(default="", description="title")
+    title: Long = Field(default="", description="title")
     text: Annotated[str, Field(max_length=MAX_CHARACTERS)] = Field(description="text")
     fields: Annotated[dict[Id, Value], Field(max_length=MAX_FIELDS)] = Field(
         default_factory=dict, description="further fields, for filters and facets"
@@ -134,20 +130,20 @@ class QueryBody(Body):
 
     text: Text = Field(description="text of the query")
     id: Id | None = Field(default=None, description="its id; null: derived from its text")
-    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="its group")
+    topic: Topic | None = Field(default=None, description="its group")
 
 
 class QueryChangeBody(Body):
     """The changes of a query; null: no change. An empty topic removes the query from its group."""
 
     text: Text | None = Field(default=None, description="new text, if the query has no judgments")
-    topic: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="new group")
+    topic: Topic | None = Field(default=None, description="new group")
 
 
 class GuidelinesBody(Body):
     """Guidelines for judges."""
 
-    text: Annotated[str, Field(max_length=20_000)] = Field(description="the guidelines")
+    text: Long = Field(description="the guidelines")
 
 
 class ImportBody(Body):
@@ -156,9 +152,7 @@ class ImportBody(Body):
     text: Annotated[str, Field(min_length=1, max_length=32 << 20)] = Field(
         description="lines of queries; CSV, TSV or jsonl with queries or judgments; TREC qrels"
     )
-    judge: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        default="import", description="judge for lines without one"
-    )
+    judge: Judge = Field(default="import", description="judge for lines without one")
     kind: Kind = Field(default="person", description="a person or a program, for all judges")
     topic: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
         default=None, description="group for queries without one"
@@ -183,22 +177,18 @@ class RankBody(Body):
 class TrainBody(Body):
     """Training options."""
 
-    method: Annotated[str, Field(max_length=100)] | None = Field(
+    method: Name | None = Field(
         default=None, description="method of the new version; null: the live version's if it learns, else blend"
     )
-    judge: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="judge to learn from; null: all people"
-    )
-    assist: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="program judge whose grades are added if they help"
-    )
+    judge: Name | None = Field(default=None, description="judge to learn from; null: all people")
+    assist: Name | None = Field(default=None, description="program judge whose grades are added if they help")
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
 
 
 class SwitchBody(Body):
     """The version to make live; one without a verdict needs `confirm`."""
 
-    version: Annotated[str, Field(max_length=20)] = Field(description="name of the version")
+    version: VersionName = Field(description="name of the version")
     confirm: bool = Field(default=False, description="make it live without a verdict")
 
 

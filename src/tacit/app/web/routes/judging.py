@@ -11,36 +11,13 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from tacit.app.web.imports import import_text
-from tacit.app.web.interface.answers import (
-    AgreementAnswer,
-    Guidelines,
-    ImportAnswer,
-    JudgmentRecorded,
-    JudgmentsAnswer,
-    JudgmentsRecorded,
-    JudgmentWithdrawn,
-    NextAnswer,
-    QueriesAdded,
-    QueriesAnswer,
-    QueryChanged,
-    QueryDeleted,
-    returns,
-)
-from tacit.app.web.interface.bodies import (
-    GuidelinesBody,
-    ImportBody,
-    JudgmentBody,
-    Judgments,
-    Queries,
-    QueryChangeBody,
-    WithdrawalBody,
-)
-from tacit.app.web.offers import Offer
+from tacit.app.web.interface import answers, bodies
+from tacit.app.web.interface.answers import returns
+from tacit.app.web.offers import Offer, Tickets
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
-from tacit.app.web.tickets import Tickets
 from tacit.app.web.training.verdicts import scores_of
-from tacit.app.web.workspace import UnknownDocumentError, UnknownQueryError, Workspace
+from tacit.app.web.workspace import UnknownQueryError, Workspace
 from tacit.core import Collection, TacitError
 from tacit.judge import agreement_with_people, disagreements, kappas
 from tacit.judge.agreement import Disagreement
@@ -64,17 +41,15 @@ router = APIRouter(route_class=JsonRoute, tags=["judging"])
 @router.post(
     "/judgments",
     summary="Record one or more judgments; the response is sent after they are on disk",
-    responses=returns(JudgmentRecorded | JudgmentsRecorded, description="The stored judgments."),
+    responses=returns(answers.JudgmentRecorded | answers.JudgmentsRecorded, description="The stored judgments."),
 )
-def add_judgments(service: Service, body: Judgments) -> Any:
+def add_judgments(service: Service, body: bodies.Judgments) -> Any:
     """A ticket of `/next` records where the document was shown. Of a list, all judgments are recorded or none."""
     service.workspace.check_writable()
     given = body if isinstance(body, list) else [body]
-    known = service.workspace.active.searcher.documents_.row_of
+    version = service.workspace.active
     shown = [_shown(service, judgment) for judgment in given]
-    for judgment in given:
-        if judgment.document not in known:
-            raise UnknownDocumentError(f"no document has the id {judgment.document!r}, want a document of the model")
+    version.check_documents(judgment.document for judgment in given)
     records = service.store.record_many(
         {"query": j.query, "document": j.document, "grade": j.grade, "judge": j.judge, "kind": j.kind} | where
         for j, where in zip(given, shown, strict=True)
@@ -87,8 +62,8 @@ def add_judgments(service: Service, body: Judgments) -> Any:
     return {"query": record.query, "document": record.document, "grade": record.grade, "time": record.time}
 
 
-@router.post("/judgments/withdraw", summary="Withdraw a judgment", responses=returns(JudgmentWithdrawn))
-def withdraw_judgment(service: Service, body: WithdrawalBody) -> Any:
+@router.post("/judgments/withdraw", summary="Withdraw a judgment", responses=returns(answers.JudgmentWithdrawn))
+def withdraw_judgment(service: Service, body: bodies.WithdrawalBody) -> Any:
     """Both records are kept."""
     service.workspace.check_writable()
     store = service.store
@@ -101,7 +76,7 @@ def withdraw_judgment(service: Service, body: WithdrawalBody) -> Any:
     return {"query": record.query, "document": record.document, "time": record.time}
 
 
-@router.get("/judgments", summary="Current judgments", responses=returns(JudgmentsAnswer))
+@router.get("/judgments", summary="Current judgments", responses=returns(answers.JudgmentsAnswer))
 def list_judgments(
     service: Service,
     judge: Annotated[str | None, Query(max_length=100, description="judgments of this judge")] = None,
@@ -117,7 +92,7 @@ def list_judgments(
         found.sort(key=lambda record: record.time, reverse=True)
     shown, following = page_of(found, limit, cursor)
     return {
-        "judgments": [_judgment(record) for record in shown],
+        "judgments": [{name: getattr(record, name) for name in answers.JudgmentRow.model_fields} for record in shown],
         "judges": [found._asdict() for found in store.judges()],
         "total": len(found),
         "queries": len({record.query for record in found}),
@@ -125,7 +100,7 @@ def list_judgments(
     }
 
 
-@router.get("/next", summary="What to judge next", responses=returns(NextAnswer))
+@router.get("/next", summary="What to judge next", responses=returns(answers.NextAnswer))
 def next_pair(
     service: Service,
     judge: Annotated[str, Query(min_length=1, max_length=100, description="name of the judge")],
@@ -162,7 +137,7 @@ def export_judgments(service: Service, limit: Limit = None, cursor: Cursor = 0) 
     return Response("".join(csv_lines(shown)), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-@router.get("/queries", summary="Queries to judge", responses=returns(QueriesAnswer))
+@router.get("/queries", summary="Queries to judge", responses=returns(answers.QueriesAnswer))
 def list_queries(service: Service, limit: Limit = None, cursor: Cursor = 0) -> Any:
     """With the number of judgments of each query, and its nDCG@10 by version if measured."""
     known = service.store.queries()
@@ -183,8 +158,8 @@ def list_queries(service: Service, limit: Limit = None, cursor: Cursor = 0) -> A
     return {"queries": shown, "total": len(known), "next": following}
 
 
-@router.post("/queries", summary="Add queries to judge", responses=returns(QueriesAdded))
-def add_queries(service: Service, body: Queries) -> Any:
+@router.post("/queries", summary="Add queries to judge", responses=returns(answers.QueriesAdded))
+def add_queries(service: Service, body: bodies.Queries) -> Any:
     """A query without an id gets one derived from its text; a known query is not changed."""
     service.workspace.check_writable()
     store = service.store
@@ -197,16 +172,18 @@ def add_queries(service: Service, body: Queries) -> Any:
 
 
 @router.patch(
-    "/queries/{query:path}", summary="Change the text or the topic of a query", responses=returns(QueryChanged)
+    "/queries/{query:path}", summary="Change the text or the topic of a query", responses=returns(answers.QueryChanged)
 )
-def change_query(service: Service, query: QueryId, body: QueryChangeBody) -> Any:
+def change_query(service: Service, query: QueryId, body: bodies.QueryChangeBody) -> Any:
     """The text of a query with judgments cannot be changed, because the judgments refer to it."""
     _check_query(service, query)
     service.store.change_query(query, body.text, body.topic)
     return {"id": query}
 
 
-@router.delete("/queries/{query:path}", summary="Delete a query without judgments", responses=returns(QueryDeleted))
+@router.delete(
+    "/queries/{query:path}", summary="Delete a query without judgments", responses=returns(answers.QueryDeleted)
+)
 def delete_query(service: Service, query: QueryId) -> Any:
     """Judgments are never deleted, so a query with records is kept."""
     _check_query(service, query)
@@ -217,9 +194,9 @@ def delete_query(service: Service, query: QueryId) -> Any:
 @router.post(
     "/import",
     summary="Import queries and judgments from a text, or preview the import",
-    responses=returns(ImportAnswer),
+    responses=returns(answers.ImportAnswer),
 )
-def import_queries(service: Service, body: ImportBody) -> Any:
+def import_queries(service: Service, body: bodies.ImportBody) -> Any:
     """The text is jsonl, a table with a header, TREC qrels, `id<TAB>text`, or one query per line."""
     if not body.preview:
         service.workspace.check_writable()
@@ -231,14 +208,14 @@ def import_queries(service: Service, body: ImportBody) -> Any:
     return found
 
 
-@router.get("/guidelines", summary="Guidelines for all judges", responses=returns(Guidelines))
+@router.get("/guidelines", summary="Guidelines for all judges", responses=returns(answers.Guidelines))
 def get_guidelines(service: Service) -> Any:
     """The text written by the team of judges."""
     return {"text": service.workspace.guidelines}
 
 
-@router.put("/guidelines", summary="Change the guidelines for all judges", responses=returns(Guidelines))
-def put_guidelines(service: Service, body: GuidelinesBody) -> Any:
+@router.put("/guidelines", summary="Change the guidelines for all judges", responses=returns(answers.Guidelines))
+def put_guidelines(service: Service, body: bodies.GuidelinesBody) -> Any:
     """They are stored next to the versions of the model."""
     service.workspace.change_guidelines(body.text)
     return {"text": service.workspace.guidelines}
@@ -247,7 +224,7 @@ def put_guidelines(service: Service, body: GuidelinesBody) -> Any:
 @router.get(
     "/agreement",
     summary="Agreement between judges, and documents on which they disagree",
-    responses=returns(AgreementAnswer),
+    responses=returns(answers.AgreementAnswer),
 )
 def agreement(
     service: Service, limit: Annotated[int, Query(ge=0, le=1_000, description="disagreements to return")] = 20
@@ -322,11 +299,7 @@ def _shown_pair(offer: Offer, workspace: Workspace, tickets: Tickets) -> dict[st
         "finished": False,
         "ticket": tickets.sign(ticket),
         "query": {"id": ticket.query, "text": offer.text},
-        "document": {
-            "id": document.id,
-            "text": document.text,
-            **_excerpt(searcher, offer.text, row),
-        },
+        "document": {"id": document.id, "text": document.text, **_excerpt(searcher, offer.text, row)},
         "rank": ticket.rank,
         "model": ticket.model,
     }
@@ -339,7 +312,7 @@ def _excerpt(searcher: Searcher, query: str, row: int) -> dict[str, Any]:
     return {"title": searcher.documents_.titles[row], "snippet": snippet.text, "matches": matches}
 
 
-def _shown(service: Service, body: JudgmentBody) -> dict[str, Any]:
+def _shown(service: Service, body: bodies.JudgmentBody) -> dict[str, Any]:
     """Return where the document was shown, from the judgment's ticket; the ticket must be for this pair."""
     if body.decision:
         return {"display": DECISION}
@@ -353,8 +326,3 @@ def _shown(service: Service, body: JudgmentBody) -> dict[str, Any]:
             f"the ticket is for document {ticket.document!r}, the judgment for {body.document!r}; want the same"
         )
     return {name: getattr(ticket, name) for name in ("rank", "model", "probability", "display")}
-
-
-def _judgment(record: Any) -> dict[str, Any]:
-    names = ("query", "text", "document", "grade", "judge", "kind", "time", "rank", "model", "probability")
-    return {name: getattr(record, name) for name in names}

@@ -10,30 +10,13 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from tacit.app.web.interface.answers import (
-    DocumentAnswer,
-    DocumentPut,
-    DocumentRemoved,
-    DocumentsChanged,
-    Explanation,
-    RankAnswer,
-    SearchAnswer,
-    SuggestAnswer,
-    returns,
-)
-from tacit.app.web.interface.bodies import (
-    MAX_OFFSET,
-    ContentBody,
-    DocumentBody,
-    Documents,
-    FeedbackBody,
-    RankBody,
-    SearchBody,
-)
+from tacit.app.web.document_log import Entry, collection_of
+from tacit.app.web.interface import answers, bodies
+from tacit.app.web.interface.answers import returns
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
-from tacit.app.web.workspace import UnknownDocumentError, Version
-from tacit.core import Collection, TacitError
+from tacit.app.web.workspace import Version
+from tacit.core import TacitError
 from tacit.search import Hits
 from tacit.search.query.language import may_read_texts
 from tacit.search.selecting import Selection, make_selection
@@ -46,8 +29,7 @@ Text = Annotated[
 ]
 Id = Annotated[str, Query(min_length=1, max_length=1_000, description="id of a document")]
 Filter = Annotated[
-    str | None,
-    Query(max_length=20_000, description="filter of documents", examples=["price < 50 and kind = shoes"]),
+    str | None, Query(max_length=20_000, description="filter of documents", examples=["price < 50 and kind = shoes"])
 ]
 Sort = Annotated[
     str | None, Query(min_length=1, max_length=1_000, description="field to sort by; `-price` sorts descending")
@@ -56,7 +38,7 @@ Group = Annotated[
     str | None, Query(min_length=1, max_length=1_000, description="field whose values are each shown once")
 ]
 Fields = Annotated[list[str], Query(max_length=100, description="field whose values are counted; repeatable")]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="number of results to skip")]
+Offset = Annotated[int, Query(ge=0, le=bodies.MAX_OFFSET, description="number of results to skip")]
 DocumentId = Annotated[str, Path(min_length=1, max_length=1_000, description="id of the document")]
 Marked = Annotated[Sequence[Id], Query(max_length=1_000, description="ids of documents; repeatable")]
 VersionName = Annotated[str | None, Query(max_length=20, description="version to rank with; default: the live one")]
@@ -64,7 +46,7 @@ VersionName = Annotated[str | None, Query(max_length=20, description="version to
 router = APIRouter(route_class=JsonRoute, tags=["search"])
 
 
-@router.get("/search", summary="The best documents for a query", responses=returns(SearchAnswer))
+@router.get("/search", summary="The best documents for a query", responses=returns(answers.SearchAnswer))
 async def search(
     service: Service,
     q: Text,
@@ -87,9 +69,11 @@ async def search(
 
 
 @router.post(
-    "/search", summary="Search with a JSON body, optionally with a query vector", responses=returns(SearchAnswer)
+    "/search",
+    summary="Search with a JSON body, optionally with a query vector",
+    responses=returns(answers.SearchAnswer),
 )
-def search_with_body(service: Service, body: SearchBody) -> Response:
+def search_with_body(service: Service, body: bodies.SearchBody) -> Response:
     """For long filters, and for models with vectors."""
     version = service.workspace.find(body.model)
     vector = None if body.vector is None else np.array(body.vector, np.float32)
@@ -97,7 +81,7 @@ def search_with_body(service: Service, body: SearchBody) -> Response:
     return _answers(version.name, body.query, version.searcher.search(body.query, body.k, vector=vector, **chosen))
 
 
-@router.get("/suggest", summary="Completions of a partial query", responses=returns(SuggestAnswer))
+@router.get("/suggest", summary="Completions of a partial query", responses=returns(answers.SuggestAnswer))
 def suggest(
     service: Service, q: Text, k: Annotated[int, Query(ge=1, le=100, description="number of completions")] = 10
 ) -> Any:
@@ -105,7 +89,9 @@ def suggest(
     return {"query": q, "suggestions": service.workspace.suggest(q, k)}
 
 
-@router.get("/explain", summary="Why a document has its score, or ranks above another", responses=returns(Explanation))
+@router.get(
+    "/explain", summary="Why a document has its score, or ranks above another", responses=returns(answers.Explanation)
+)
 def explain(
     service: Service,
     q: Text,
@@ -119,7 +105,7 @@ def explain(
 ) -> Any:
     """Terms that sum to the score; with liked or disliked documents, to the score after feedback."""
     version = service.workspace.find(model)
-    _check_known(version, [id, *([] if other is None else [other]), *liked, *disliked])
+    version.check_documents([id, *([] if other is None else [other]), *liked, *disliked])
     reasons = version.searcher.explain(q, id, other, liked=liked, disliked=disliked)
     return {
         "model": version.name,
@@ -131,51 +117,55 @@ def explain(
     }
 
 
-@router.post("/feedback", summary="Rerank results by liked and disliked documents", responses=returns(SearchAnswer))
-def feedback(service: Service, body: FeedbackBody) -> Response:
+@router.post(
+    "/feedback", summary="Rerank results by liked and disliked documents", responses=returns(answers.SearchAnswer)
+)
+def feedback(service: Service, body: bodies.FeedbackBody) -> Response:
     """Nothing is stored."""
     version = service.workspace.find(body.model)
-    _check_known(version, [*body.liked, *body.disliked])
+    version.check_documents([*body.liked, *body.disliked])
     hits = version.searcher.feedback(body.query, body.liked, body.disliked, body.k)
     return _answers(version.name, body.query, hits)
 
 
-@router.get("/documents/{document:path}", summary="One document", responses=returns(DocumentAnswer))
+@router.get("/documents/{document:path}", summary="One document", responses=returns(answers.DocumentAnswer))
 def get_document(service: Service, document: DocumentId) -> Any:
     """The document as it was added."""
     version = service.workspace.active
-    _check_known(version, [document])
+    version.check_documents([document])
     documents = version.searcher.documents_
     row = documents.row_of[document]
     found, fields = documents[row], documents.fields(row)
     return {"id": found.id, "title": found.title, "text": found.text} | ({"fields": fields} if fields else {})
 
 
-@router.post("/documents", summary="Add documents, searchable immediately", responses=returns(DocumentsChanged))
+@router.post("/documents", summary="Add documents, searchable immediately", responses=returns(answers.DocumentsChanged))
 def add_documents(
     service: Service,
-    body: Documents,
+    body: bodies.Documents,
     upsert: Annotated[bool, Query(description="replace documents with known ids")] = False,
 ) -> Any:
     """No training is needed; with `upsert`, documents with known ids are replaced."""
-    return service.workspace.add(_collection(body), upsert=upsert)._asdict()
+    documents = collection_of([Entry(given.id, given.title, given.text, given.fields) for given in body])
+    return service.workspace.add(documents, upsert=upsert)._asdict()
 
 
-@router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(DocumentPut))
-def put_document(service: Service, document: DocumentId, body: ContentBody) -> Any:
+@router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(answers.DocumentPut))
+def put_document(service: Service, document: DocumentId, body: bodies.ContentBody) -> Any:
     """No training is needed."""
-    changed = service.workspace.add(_collection([DocumentBody(id=document, **dict(body))]), upsert=True)
+    documents = collection_of([Entry(document, body.title, body.text, body.fields)])
+    changed = service.workspace.add(documents, upsert=True)
     return {"id": document} | changed._asdict()
 
 
-@router.delete("/documents/{document:path}", summary="Remove a document", responses=returns(DocumentRemoved))
+@router.delete("/documents/{document:path}", summary="Remove a document", responses=returns(answers.DocumentRemoved))
 def delete_document(service: Service, document: DocumentId) -> Any:
     """Searches no longer return it."""
     return {"removed": document, "documents": service.workspace.remove(document)}
 
 
-@router.post("/rank", summary="Score feature rows, which form one list", responses=returns(RankAnswer))
-def rank(service: Service, body: RankBody) -> Any:
+@router.post("/rank", summary="Score feature rows, which form one list", responses=returns(answers.RankAnswer))
+def rank(service: Service, body: bodies.RankBody) -> Any:
     """Uses the ranker of `tacit serve --ranker`."""
     if service.ranker is None:
         raise TacitError("the service has no ranker of lists; start it with: tacit serve --ranker MODEL")
@@ -198,20 +188,6 @@ def search_together(group: tuple[Version, int, Selection], queries: list[str]) -
     return [_answers(version.name, query, hits) for query, hits in found]
 
 
-def _check_known(version: Version, ids: Sequence[str]) -> None:
-    """Raise for an unknown document id."""
-    unknown = next((name for name in ids if name not in version.searcher.documents_.row_of), None)
-    if unknown is not None:
-        raise UnknownDocumentError(f"no document has the id {unknown!r}, want a document of the model")
-
-
 def _answers(version: str, query: str, hits: Hits) -> Response:
     """Return the response as it is sent, because FastAPI would copy and check every value again."""
     return JSONResponse({"model": version, "query": query} | hits.to_json())
-
-
-def _collection(documents: Sequence[DocumentBody]) -> Collection:
-    ids, titles, texts = ([getattr(document, name) for document in documents] for name in ("id", "title", "text"))
-    names = dict.fromkeys(name for document in documents for name in document.fields)
-    extras = {name: [document.fields.get(name) for document in documents] for name in names}
-    return Collection(ids, titles, texts, extras)

@@ -9,15 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
-from tacit.app.web.interface.answers import (
-    MeasuredNow,
-    Switched,
-    TrainingState,
-    VersionComparison,
-    VersionsAnswer,
-    returns,
-)
-from tacit.app.web.interface.bodies import SwitchBody, TrainBody
+from tacit.app.web.interface import answers, bodies
+from tacit.app.web.interface.answers import returns
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.app.web.training.trainer import Trainer
@@ -30,7 +23,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "States as events."}
 }
 PAGE: dict[int | str, dict[str, Any]] = {200: {"description": "An HTML page."}}
-DEFAULTS = TrainBody()
+DEFAULTS = bodies.TrainBody()
 VersionName = Annotated[str, Path(max_length=20, description="name of the version", examples=["2"])]
 Against = Annotated[str | None, Query(max_length=20, description="the version to compare with; default: the live one")]
 
@@ -41,14 +34,16 @@ router = APIRouter(route_class=JsonRoute, tags=["training"])
     "/train",
     summary="Train a new version on the current judgments",
     status_code=202,
-    responses=returns(TrainingState, 202),
+    responses=returns(answers.TrainingState, 202),
 )
-def start_training(service: Service, body: TrainBody = DEFAULTS) -> Any:
+def start_training(service: Service, body: bodies.TrainBody = DEFAULTS) -> Any:
     """Only one training runs at a time."""
     return service.trainer.start(body.method, body.judge, body.params, body.assist)
 
 
-@router.get("/train", summary="State of the current training, or of the last one", responses=returns(TrainingState))
+@router.get(
+    "/train", summary="State of the current training, or of the last one", responses=returns(answers.TrainingState)
+)
 def training_state(service: Service) -> Any:
     """The state, a message, the version and its verdict."""
     return service.trainer.state
@@ -65,16 +60,14 @@ async def training_events(service: Service) -> Any:
     return StreamingResponse(_events(service.trainer), media_type="text/event-stream")
 
 
-@router.delete("/train", summary="Cancel the current training", responses=returns(TrainingState))
+@router.delete("/train", summary="Cancel the current training", responses=returns(answers.TrainingState))
 def cancel_training(service: Service) -> Any:
     """Nothing of it is kept."""
     return service.trainer.cancel()
 
 
 @router.get(
-    "/versions",
-    summary="Versions of the model, compared with the live one",
-    responses=returns(VersionsAnswer),
+    "/versions", summary="Versions of the model, compared with the live one", responses=returns(answers.VersionsAnswer)
 )
 def list_versions(service: Service) -> Any:
     """With the verdict of each training, if there is one."""
@@ -92,7 +85,9 @@ def list_versions(service: Service) -> Any:
     return {"active": live, "versions": found}
 
 
-@router.get("/versions/{version}", summary="Compare two versions query by query", responses=returns(VersionComparison))
+@router.get(
+    "/versions/{version}", summary="Compare two versions query by query", responses=returns(answers.VersionComparison)
+)
 def compare_versions(service: Service, version: VersionName, against: Against = None) -> Any:
     """Uses the last judgments that both were measured on; `against` is the live version by default."""
     workspace = service.workspace
@@ -106,7 +101,7 @@ def compare_versions(service: Service, version: VersionName, against: Against = 
 @router.get(
     "/versions/{version}/measures",
     summary="Measure a version on the current judgments",
-    responses=returns(MeasuredNow),
+    responses=returns(answers.MeasuredNow),
 )
 async def measure_version(service: Service, version: VersionName) -> Any:
     """Without a training. A version that has learned from labels is not measured this way; `reason` says so."""
@@ -143,8 +138,8 @@ def scoreboard_report(service: Service) -> Response:
     return _html(found)
 
 
-@router.post("/versions", summary="Make a version live", responses=returns(Switched))
-def make_live(service: Service, body: SwitchBody) -> Any:
+@router.post("/versions", summary="Make a version live", responses=returns(answers.Switched))
+def make_live(service: Service, body: bodies.SwitchBody) -> Any:
     """It is used from the next request on; a version without a verdict needs `confirm`."""
     service.workspace.switch(body.version, confirmed=body.confirm)
     return {"active": service.workspace.active.name}

@@ -54,15 +54,15 @@ def measure_now(searcher: Searcher, store: JudgmentStore) -> dict[str, Any]:
     """
     if searcher.n_pairs_:
         return _without("it has learned from labels, so only a training can measure it")
-    judges = [judge for judge in store.judges() if judge.n_judgments]
-    people = [judge.name for judge in judges if judge.kind == "person"]
-    if not judges:
+    kinds = store.kinds()
+    people = [name for name, kind in kinds.items() if kind == "person"]
+    if not kinds:
         return _without("there are no judgments")
-    if not people and len(judges) > 1:
+    if not people and len(kinds) > 1:
         return _without("several programs have judged, and no person")
     known = store.queries()
     known = known.take([row for row, text in enumerate(known.texts) if text])
-    judgments = merged_judgments(store, people or [judges[0].name], "last")
+    judgments = merged_judgments(store, people or list(kinds), "last")
     try:
         task = CollectionTask.of(searcher.documents_, known, judgments, SHOWN, threads=1)
         values = task.measure(searcher, np.arange(len(task.queries)))
@@ -72,7 +72,7 @@ def measure_now(searcher: Searcher, store: JudgmentStore) -> dict[str, Any]:
     return {
         "measures": means_of(values),
         "queries": len(task.queries),
-        "program": None if people else judges[0].name,
+        "program": None if people else next(iter(kinds)),
         "reason": None,
         "by_query": [{"id": query, "text": text, "value": value} for query, text, value in by_query],
     }

@@ -130,13 +130,13 @@ class Trainer:
 
     def _check_judge(self, judge: str | None, assist: str | None) -> None:
         """Raise for an unknown judge, or if only programs have judged and none of them is named."""
-        judges = [found for found in self.workspace.store.judges() if found.n_judgments]
-        listed = ", ".join(f"{found.name!r} ({found.kind})" for found in judges)
-        if judge is not None and judge not in [found.name for found in judges]:
+        kinds = self.workspace.store.kinds()
+        listed = ", ".join(f"{name!r} ({kind})" for name, kind in kinds.items())
+        if judge is not None and judge not in kinds:
             raise TacitError(f"judge is {judge!r}, want a judge with judgments: {listed or 'there is none'}")
         if judge is not None and judge == assist:
             raise TacitError(f"judge and assist are both {judge!r}, want another judge to compare the program with")
-        if judge is None and judges and all(found.kind == "program" for found in judges):
+        if judge is None and set(kinds.values()) == {"program"}:
             raise TacitError(f"no person has judged; to learn from a program alone, name it as judge: {listed}")
 
     def _check_assist(self, searcher: Searcher, assist: str) -> None:

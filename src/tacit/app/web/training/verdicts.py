@@ -1,7 +1,8 @@
 """Verdicts: the comparison of a new version with another one, as numbers and as text that names both versions.
 
 Both are measured by cross-validation on the same judged queries. A verdict stores the values of every query, so that
-versions can later be compared with the version that is live then (`scoreboard`).
+versions can later be compared with the version that is live then (`scoreboard`). A stored verdict is read only if it is
+complete.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, ValidationError, model_validator
 
+from tacit.app.web.interface.answers import Answer, Verdict
 from tacit.judge.advise.advice import JUDGED, Advice
 from tacit.judge.advise.report import to_html
 from tacit.judge.advise.verdict import (
@@ -26,6 +29,7 @@ from tacit.judge.advise.verdict import (
     queries_needed,
 )
 from tacit.metrics.significance import holm
+from tacit.store.stored import parse_json
 
 MEASURE = "nDCG@10"
 MEASURES = (MEASURE, "AP", judged_only(MEASURE), JUDGED)
@@ -38,6 +42,7 @@ BETTER, WORSE, SAME = "better", "worse", "identical"
 NOT_SHOWN, UNPROVEN = "no difference shown", "unproven"
 
 Values = Mapping[str, np.ndarray]
+Name = Annotated[str, Field(pattern="^[1-9][0-9]{0,8}$")]
 
 
 def make_verdict(
@@ -73,13 +78,7 @@ def make_verdict(
     """
     found = compare_values(before, after, has_zeros=has_zeros, identical=identical)
     measured = {against: _rounded(before), version: _rounded(after)}
-    return {
-        "version": version,
-        "against": against,
-        "measure": MEASURE,
-        **found,
-        "queries": len(queries),
-        **in_words(version, against, found, len(queries), program or ""),
+    return _described(version, against, found, len(queries), program) | {
         "measured": {name: means_of(values) for name, values in ((against, before), (version, after))},
         "has_zeros": has_zeros,
         "fingerprint": fingerprint,
@@ -122,6 +121,14 @@ def _status(gain: Gain, n_queries: int) -> str:
     if gain.help:
         return BETTER
     return WORSE if gain.interval[1] < 0 and gain.p < P_CLAIM else NOT_SHOWN
+
+
+def _described(
+    version: str, against: str, found: Mapping[str, Any], n_queries: int, program: str | None
+) -> dict[str, Any]:
+    """Return the result of `compare_values` with what was compared, and in words."""
+    words = in_words(version, against, found, n_queries, program or "")
+    return {"version": version, "against": against, "measure": MEASURE, **found, "queries": n_queries, **words}
 
 
 def in_words(version: str, against: str, found: Mapping[str, Any], n_queries: int, program: str = "") -> dict[str, str]:
@@ -205,13 +212,7 @@ def against_live(name: str, live: str, verdicts: Mapping[str, Mapping[str, Any]]
     compared = compare_values(before, after, has_zeros=bool(mine["has_zeros"]), identical=same)
     order = np.argsort(after[MEASURE] - before[MEASURE], kind="stable").tolist()
     ids, texts = mine["by_query"]["ids"], mine["by_query"]["texts"]
-    return {
-        "version": name,
-        "against": live,
-        "measure": MEASURE,
-        **compared,
-        "queries": len(ids),
-        **in_words(name, live, compared, len(ids), mine.get("used", {}).get("program") or ""),
+    return _described(name, live, compared, len(ids), mine.get("used", {}).get("program")) | {
         "by_query": [
             {"id": ids[i], "text": texts[i], "before": float(before[MEASURE][i]), "after": float(after[MEASURE][i])}
             for i in order
@@ -310,3 +311,39 @@ def _latest(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> Mapping[str
 
 def _rounded(values: Values) -> dict[str, list[float]]:
     return {measure: [round(float(value), DIGITS) for value in found] for measure, found in values.items()}
+
+
+class ByQuery(Answer):
+    """Values of the measures by version, in the order of the queries."""
+
+    ids: list[str] = Field(min_length=1)
+    texts: list[str]
+    values: dict[Name, dict[str, list[Annotated[float, Field(ge=0, le=1)]]]]
+
+
+class StoredVerdict(Verdict):
+    """A verdict with the values of every query."""
+
+    version: Name
+    against: Name
+    by_query: ByQuery
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> StoredVerdict:
+        found, n = self.by_query, len(self.by_query.ids)
+        for name in (self.version, self.against):
+            assert {*SHOWN} <= {*self.measured.get(name, {})}
+            assert {*MEASURES} <= {*found.values.get(name, {})}
+        assert {len(found.texts), *(len(v) for by_measure in found.values.values() for v in by_measure.values())} == {n}
+        assert all(MEASURES[0] in by_measure for by_measure in found.values.values())
+        return self
+
+
+def read_verdict(data: bytes) -> dict[str, Any] | None:
+    """Return the verdict in a file; None if it is damaged."""
+    try:
+        found: dict[str, Any] = parse_json(data)
+        StoredVerdict.model_validate_json(data, strict=True)
+    except (ValueError, ValidationError):
+        return None
+    return found
