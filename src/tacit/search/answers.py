@@ -142,8 +142,8 @@ class Reason(NamedTuple):
     ----------
     kind : str
         "word": a word that query and document share; "pair": a word of the query and a word of the document;
-        "item": this document as a whole, with or without a word of the query; "vector": the vectors of query and document;
-        "clicks": clicks on the document for the same query; "similar": judgments of the document for
+        "item": this document as a whole, with or without a word of the query; "vector": the vectors of query and
+        document; "clicks": clicks on the document for the same query; "similar": judgments of the document for
         similar queries; "title": the title equals the typed text; "stage": the second stage;
         "feedback": liked and disliked documents.
     query_word : str

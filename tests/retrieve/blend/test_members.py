@@ -194,7 +194,8 @@ def changeable(blend, tmp_path):
 
 def test_members_say_what_their_terms_are_about(blend, world):
     assert all(kind.heading for kind in blend_ranker.MEMBERS if kind.__module__.startswith("tacit."))
-    terms = blend.explain(world["queries"][[0]], 3).terms
+    best = blend.rank(world["queries"][:1], 1).items[0, 0]
+    terms = blend.explain(world["queries"][[0]], best).terms
     headings = {term.member: term.heading for term in terms}
     assert {name: headings[name] for name in ("bm25", "early")} == {"bm25": "Words", "early": "early"}
 
