@@ -1,4 +1,7 @@
-"""Stop words: the English list of scikit-learn, a file, or given words."""
+"""Stop words that a user wants dropped: the English list of scikit-learn, a file, or given words.
+
+tacit itself drops no words. Its own lists, of words that count less, are in `function_words`: one for each language.
+"""
 
 from __future__ import annotations
 
