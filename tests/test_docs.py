@@ -12,6 +12,10 @@ import pytest
 
 from tacit import rerank, retrieve
 from tacit.app.main import COMMANDS, build_parser
+from tacit.data.formats.registry import FORMATS
+from tacit.features.bm25 import VARIANTS
+from tacit.metrics import KINDS
+from tacit.retrieve import Bm25Ranker
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -74,6 +78,16 @@ def test_every_system_and_command_is_documented():
     names = [*retrieve.METHODS, *rerank.METHODS]
     assert [name for name in names if f"`{name}`" not in methods] == []
     assert [name for name in COMMANDS if f"tacit {name}" not in commands] == []
+
+
+def test_every_measure_variant_and_format_is_documented():
+    """What a registry has that its page lacks: nothing."""
+    pages = {name: (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("measures", "methods")}
+    formats = (ROOT / "docs" / "guides" / "files-and-fields.md").read_text("utf-8").lower()
+    assert [name for name in KINDS if not re.search(f"`{name}[`@]", pages["measures"])] == []
+    assert [name for name in VARIANTS if f"`{name}`" not in pages["methods"]] == []
+    assert [name for name in VARIANTS if f'"{name}"' not in Bm25Ranker.__doc__] == []
+    assert [form.name for form in FORMATS if form.name.lower() not in formats] == []
 
 
 def test_the_page_of_the_command_line_is_what_help_prints():

@@ -64,7 +64,7 @@ def test_search_with_one_vector_or_many(folder, tacit, tmp_path):
     hits = json.loads(out)["hits"]
     assert (code, {hit["id"].split("-")[0] for hit in hits}) == (0, {"maths"})
     assert hits[0]["reasons"][0]["kind"] == "vector"
-    assert "because: vectors +" in tacit("search", "model", "algebra", "--vectors", "query.npy", "--explain")[1]
+    assert "because: encoder +" in tacit("search", "model", "algebra", "--vectors", "query.npy", "--explain")[1]
     run = tmp_path / "my.run"
     code, _, err = tacit("search", "model", "--queries", "queries.jsonl", "--vectors", "queries.npz", "--run", run)
     assert code == 0

@@ -84,7 +84,7 @@ def test_stored_weights_are_never_negative(variant):
     """Bounds for pruning add them up."""
     ranker = Bm25Ranker(variant=variant, **HOW).fit(None, sp.csr_array(small_counts()))
     assert (ranker.weights_.data >= 0).all()
-    assert (ranker.absent_ is not None) == (variant in ("bm25l", "bm25+"))
+    assert (ranker.absent_ is not None) == VARIANTS[variant].is_shifted
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -207,7 +207,7 @@ def test_terms_without_a_query_word_have_no_word(library, monkeypatch):
 
     searcher = Searcher("tfidf").fit(library)
     monkeypatch.setattr(CosineRanker, "_terms", lambda self, query, a, b: [Term("item", -1, -1, 0.5)])
-    assert searcher.explain("inverse", "pinv")[0] == ("item", "", "", 0.5, "")
+    assert searcher.explain("inverse", "pinv")[0] == ("item", "", "", 0.5, "", "Learned for this document")
 
 
 def test_runs_leave_out_what_shares_no_word(library, links):

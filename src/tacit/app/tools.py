@@ -57,13 +57,17 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class ScoreTerm:
-    """One term of a score: a word of the query, the word of the document that it matched, and its contribution."""
+    """One term of a score: a word of the query, the word of the document that it matched, and its contribution.
+
+    `heading` says what the term is about; it is all there is for terms without words.
+    """
 
     kind: str
     query_word: str
     document_word: str
     value: float
     member: str
+    heading: str
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from tacit.data.columns import (
     split_tabs,
 )
 from tacit.data.files import FilePath, read_lines
-from tacit.data.formats.registry import is_binary, is_table, table_of
+from tacit.data.formats.registry import has_certain_start, is_table, table_of
 from tacit.data.formats.roles import CLICK_NAMES, find_columns, listed
 from tacit.data.formats.source import ReadOptions, Record, Table, open_source
 from tacit.data.jsonlines import kind_of, parse_object
@@ -218,7 +218,7 @@ def read_click_log(path: FilePath, options: ReadOptions | None = None) -> ClickL
     """
     source = open_source(path, options)
     place = source.place
-    if is_binary(source) or (is_table(source, CLICK_NAMES, OPTIONAL) and not _is_lines(source.start)):
+    if has_certain_start(source) or (is_table(source, CLICK_NAMES, OPTIONAL) and not _is_lines(source.start)):
         return log_of_table(table_of(source))
     lines = [*read_lines(path, source.chunks)]
     filled = [(number, line) for number, line in lines if line and not line.isspace()]

@@ -8,8 +8,8 @@ from tacit.metrics.evaluation import Evaluation as Evaluation
 from tacit.metrics.evaluation import evaluate as evaluate
 from tacit.metrics.evaluation import evaluate_rows as evaluate_rows
 from tacit.metrics.evaluation import standard_error as standard_error
+from tacit.metrics.formulas import KINDS as KINDS
 from tacit.metrics.full_ranking import full_ranking_measures as full_ranking_measures
-from tacit.metrics.measures import KINDS as KINDS
 from tacit.metrics.measures import Measure as Measure
 from tacit.metrics.measures import is_loss as is_loss
 from tacit.metrics.measures import parse_measure as parse_measure

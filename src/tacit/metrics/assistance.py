@@ -32,7 +32,8 @@ import numpy as np
 
 from tacit.core import Judgments, Run, TacitError, UsageError, check_number, checked, plural
 from tacit.metrics.evaluation import evaluate, read_measures
-from tacit.metrics.measures import KINDS, Measure
+from tacit.metrics.formulas import KINDS
+from tacit.metrics.measures import Measure
 
 LEAST_QUERIES = 5  # human-judged queries needed to use the program: fewer give no usable weight
 LEAST_JUDGED = 0.5  # minimum judged share of a query's first documents, for the query to count as fully judged

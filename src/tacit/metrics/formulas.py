@@ -1,4 +1,4 @@
-"""The formulas of the measures, each computed for all queries together.
+"""The measures (`KINDS`) and their formulas, each computed for all queries together.
 
 r_j is the grade at position j = 1, 2, ... of a query's ranking, and R its number of relevant documents. Only the first
 k positions count if a measure has a cutoff k:
@@ -24,12 +24,15 @@ rank_loss, nDCG-exp and nDCG-letor agree with trec_eval (as run by ir-measures),
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from tacit.core import TacitError
-from tacit.metrics.measures import Measure
-from tacit.metrics.rankings import Rankings
+
+if TYPE_CHECKING:
+    from tacit.metrics.measures import Measure
+    from tacit.metrics.rankings import Rankings
 
 # 2^r exceeds the range of float64 at 1024; real collections have no such grades.
 HIGHEST_LETOR_GRADE = 1000
@@ -37,7 +40,7 @@ HIGHEST_LETOR_GRADE = 1000
 
 def compute_values(measure: Measure, rankings: Rankings) -> np.ndarray:
     """Return the measure's value for each query, float64 (n_queries,)."""
-    return FORMULAS[measure.name](measure, rankings.judged_only if measure.judged_only else rankings)
+    return KINDS[measure.name].formula(measure, rankings.judged_only if measure.judged_only else rankings)
 
 
 def _average_precision(measure: Measure, rankings: Rankings) -> np.ndarray:
@@ -151,18 +154,42 @@ def _divide(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.n
     return np.divide(part, whole, out=np.full(len(part), otherwise), where=whole > 0)
 
 
-FORMULAS: dict[str, Callable[[Measure, Rankings], np.ndarray]] = {
-    "AP": _average_precision,
-    "DCG": _dcg,
-    "nDCG": _ndcg,
-    "nDCG-exp": _ndcg_exponential,
-    "nDCG-letor": _ndcg_exponential,
-    "P": _precision,
-    "R": _recall,
-    "RR": _reciprocal_rank,
-    "Judged": _judged_share,
-    "AUC": _auc,
-    "rank_loss": _rank_loss,
+class Kind(NamedTuple):
+    """A measure: its formula, and the options of its name.
+
+    Attributes
+    ----------
+    formula : callable
+        Returns the value of each query.
+    cutoff : {"needed", "optional", "none"}
+        Whether the name has a cutoff, as in P@10.
+    rel : bool
+        Whether the name may have the lowest relevant grade, as in AP(rel=2).
+    judged_only : bool
+        Whether the name may have -judged: unjudged documents are removed from the ranking.
+    is_loss : bool, default=False
+        Whether less is better.
+    """
+
+    formula: Callable[[Measure, Rankings], np.ndarray]
+    cutoff: Literal["needed", "optional", "none"]
+    rel: bool
+    judged_only: bool
+    is_loss: bool = False
+
+
+KINDS = {
+    "AP": Kind(_average_precision, "optional", rel=True, judged_only=True),
+    "DCG": Kind(_dcg, "optional", rel=False, judged_only=True),
+    "nDCG": Kind(_ndcg, "optional", rel=False, judged_only=True),
+    "nDCG-exp": Kind(_ndcg_exponential, "optional", rel=False, judged_only=True),
+    "nDCG-letor": Kind(_ndcg_exponential, "optional", rel=False, judged_only=True),
+    "P": Kind(_precision, "needed", rel=True, judged_only=True),
+    "R": Kind(_recall, "needed", rel=True, judged_only=True),
+    "RR": Kind(_reciprocal_rank, "optional", rel=True, judged_only=True),
+    "Judged": Kind(_judged_share, "needed", rel=False, judged_only=False),
+    "AUC": Kind(_auc, "none", rel=True, judged_only=False),
+    "rank_loss": Kind(_rank_loss, "none", rel=True, judged_only=False, is_loss=True),
 }
 
 

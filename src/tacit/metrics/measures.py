@@ -1,8 +1,8 @@
-"""A measure is a name with few options, written as one string. `formulas` computes the values.
+"""A measure is a name with few options, written as one string. `formulas` lists the measures and computes them.
 
     name ["-judged"] ["(rel=" level ")"] ["@" cutoff]        AP   P@10   nDCG-judged@5   AP-judged(rel=2)@100
 
-name: a key of `KINDS`; case is ignored, and MAP, MRR, Precision and Recall are read as AP, RR, P and R.
+name: a key of `formulas.KINDS`; case is ignored, and MAP, MRR, Precision and Recall are read as AP, RR, P and R.
 -judged: unjudged documents are removed from the ranking before measuring.
 rel: the lowest relevant grade, 1 by default. cutoff: the number of first documents to consider.
 """
@@ -11,37 +11,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from tacit.core import UsageError, check_kind, check_number, checked, shown
+from tacit.metrics.formulas import KINDS
 
-
-class Kind(NamedTuple):
-    """The options of a measure; a cutoff is "needed", "optional" or "none"."""
-
-    cutoff: str
-    rel: bool
-    judged_only: bool
-
-
-KINDS = {
-    "AP": Kind("optional", True, True),
-    "DCG": Kind("optional", False, True),
-    "nDCG": Kind("optional", False, True),
-    "nDCG-exp": Kind("optional", False, True),
-    "nDCG-letor": Kind("optional", False, True),
-    "P": Kind("needed", True, True),
-    "R": Kind("needed", True, True),
-    "RR": Kind("optional", True, True),
-    "Judged": Kind("needed", False, False),
-    "AUC": Kind("none", True, False),
-    "rank_loss": Kind("none", True, False),
-}
 ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
 NAMES = {name.lower(): name for name in KINDS} | ALIASES
 
 # Measures, ours or an experiment's, for which less is better.
-LOSSES = ("rank_loss", "error", "harmful")
+LOSSES = (*(name for name, kind in KINDS.items() if kind.is_loss), "error", "harmful")
 
 PATTERN = re.compile(r"(?P<name>[^(@]*?)(?P<judged>-judged)?(\(rel=(?P<rel>[^)]*)\))?(@(?P<cutoff>.*))?", re.I | re.S)
 

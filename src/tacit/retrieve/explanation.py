@@ -1,8 +1,7 @@
 """Explanations of scores and of score differences, as terms that sum to them.
 
-A term is one of seven kinds: a word that query and item share; a pair of words with a learned weight; a word of the
-query and the learned vector of the item as a whole; the given vectors of query and item; clicks on the item for the
-same query; judgments of the item for similar queries; or the second stage.
+`TermKind` lists the kinds of terms. A member of a blend that scores items regardless of words has terms of the kind
+"item" with the word -1; its `heading` says what they are.
 """
 
 from __future__ import annotations
@@ -15,12 +14,24 @@ import numpy as np
 from tacit.core import Features
 
 TermKind = Literal["word", "pair", "item", "vector", "clicks", "similar", "title", "stage"]
+# Headings under which explanations show the terms of a ranker outside a blend; members have their own (`heading`).
+HEADINGS: dict[TermKind, str] = {
+    "word": "Words",  # a word that query and item share
+    "pair": "Meaning",  # a word of the query and a word of the item
+    "item": "Learned for this document",  # a word of the query and the item as a whole
+    "vector": "Encoder",  # the given vectors of query and item
+    "clicks": "Clicks",  # clicks on the item for the same query
+    "similar": "Similar judged queries",  # judgments of the item for similar queries
+    "title": "The title as a whole",  # the title of the item is the typed text
+    "stage": "Second stage",
+}
 
 
 class Term(NamedTuple):
     """One contribution; words are column numbers, and `item_word` is -1 for the item as a whole.
 
-    `member` names the ranker inside a blend that the term comes from; "" for a ranker alone.
+    `member` names the ranker inside a blend that the term comes from, and `heading` is the member's; "" for a ranker
+    alone.
     """
 
     kind: TermKind
@@ -28,6 +39,7 @@ class Term(NamedTuple):
     item_word: int
     value: float
     member: str = ""
+    heading: str = ""
 
 
 @dataclass(frozen=True)

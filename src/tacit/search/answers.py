@@ -142,8 +142,8 @@ class Reason(NamedTuple):
     ----------
     kind : str
         "word": a word that query and document share; "pair": a word of the query and a word of the document;
-        "item": a word of the query and this document as a whole; "vector": the vectors of query and document;
-        "clicks": clicks on the document for the same query; "similar": judgments of the document for
+        "item": this document as a whole, with or without a word of the query; "vector": the vectors of query and
+        document; "clicks": clicks on the document for the same query; "similar": judgments of the document for
         similar queries; "title": the title equals the typed text; "stage": the second stage;
         "feedback": liked and disliked documents.
     query_word : str
@@ -155,6 +155,8 @@ class Reason(NamedTuple):
     member : str
         Ranker inside a blend that the term comes from, "" for a ranker alone. The words of "feedback" come from the
         first results, whether the query has them or not.
+    heading : str
+        What the term is about, in words, such as "Words of the title". Terms of several rankers can have the same.
     """
 
     kind: str
@@ -162,6 +164,7 @@ class Reason(NamedTuple):
     document_word: str
     value: float
     member: str = ""
+    heading: str = ""
 
 
 def make_hits(

@@ -24,6 +24,7 @@ from tacit.core import (
 )
 from tacit.features import TextVectorizer
 from tacit.retrieve import CollectionRanker
+from tacit.retrieve.explanation import HEADINGS
 from tacit.retrieve.vectors import check_vectors, join_vectors
 from tacit.search.answers import Hits, Reason, make_hits
 from tacit.search.encoders import OBJECT, Encoder, EncoderInfo, as_encoder
@@ -311,7 +312,14 @@ class SearchAnswers(Estimator):
             return added.get(column) or _word(query_words, column)
 
         reasons = [
-            Reason(term.kind, name(term.query_word), _word(words, term.item_word), term.value, term.member)
+            Reason(
+                term.kind,
+                name(term.query_word),
+                _word(words, term.item_word),
+                term.value,
+                term.member,
+                term.heading or HEADINGS[term.kind],
+            )
             for term in explanation.terms
         ]
         explained = [self.documents_.full_text(row) for row in (self._row(document_id), other) if row is not None]
@@ -323,7 +331,7 @@ class SearchAnswers(Estimator):
 
             good, bad = ([marked] if isinstance(marked, str) else marked for marked in (liked, disliked))
             more = feedback_term(self, rows, document_id, other_id, (good, bad))
-            reasons.append(Reason("feedback", "", "", more))
+            reasons.append(Reason("feedback", "", "", more, heading="Your likes and dislikes"))
             reasons.sort(key=lambda reason: -abs(reason.value))
         return reasons
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from tacit.rerank import ListRanker
 
 N_FOLDS, FEWEST_QUERIES, MAX_QUERIES = 5, 10, 500
-MEMBER_COLUMNS = ("bm25", "latent", "feedback", "residual")
-READS = frozenset({"titles", "title_keys", "terms", "zeros", "members"})  # of any first stage
+READS = frozenset({"titles", "zeros"})  # of the second stage itself
 
 
 class TwoStageRanker(CollectionRanker):
@@ -141,7 +140,8 @@ class TwoStageRanker(CollectionRanker):
             queries = join_vectors(queries, data.first_vectors)
         plain, members = self._unfitted(), data.members
         if members is None and isinstance(plain, BlendRanker):
-            members = plain.fit(None, self.items_, titles=data.titles, terms=data.terms, **_given_vectors(data))
+            given = data.item_inputs | {"probes": data.probes, "references": data.references}
+            members = plain.fit(None, self.items_, **given)
         data = replace(data, queries=queries, items=self.items_, members=members)
         known = np.unique(data.pairs.sources)
         self.first_ = self._fit_first(data, known)
@@ -336,12 +336,8 @@ class TwoStageRanker(CollectionRanker):
 
 
 def _member_columns(first: CollectionRanker) -> tuple[str, ...]:
-    """Return the members of a blend whose scores are features, including `vectors` if it has vectors."""
+    """Return the members of a blend whose scores are features; those that need vectors only if it has vectors."""
     if not isinstance(first, BlendRanker):
         return ()
-    return (*MEMBER_COLUMNS, *(["vectors"] if first.vectors_dim else []))
-
-
-def _given_vectors(data: TrainingData) -> dict[str, Any]:
-    """Return the vectors as arguments of the first stage."""
-    return {name: getattr(data, name) for name in ("vectors", "passages", "probes", "references")}
+    kinds = [kind for kind in first.member_kinds() if kind.is_column]
+    return tuple(kind.name for kind in kinds if first.vectors_dim or not kind.needs_vectors)

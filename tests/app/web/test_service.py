@@ -29,6 +29,7 @@ def test_explanations_add_up(client):
     both = client.get("/explain", params={"q": "inverse matrix", "id": hits[0]["id"], "other": hits[5]["id"]}).json()
     assert both["total"] == pytest.approx(hits[0]["score"] - hits[5]["score"], abs=1e-4)
     assert sum(term["value"] for term in both["terms"]) == pytest.approx(both["total"], abs=1e-4)
+    assert {term["heading"] for term in both["terms"]} == {"Words"}
 
 
 def test_feedback_ranks_again(client):

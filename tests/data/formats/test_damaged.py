@@ -8,24 +8,26 @@ import pytest
 
 from tacit.core import TacitError
 from tacit.data import read_collection
+from tacit.data.formats.registry import FORMATS
 
 ROWS = pd.DataFrame([{"id": f"a{n}", "text": "word " * n, "n": n * 1.5, "t": ["x"] * n} for n in range(20)])
 
 
-def write(path):
-    if path.suffix == ".db":
-        with sqlite3.connect(path) as database:
-            ROWS.drop(columns="t").to_sql("x", database, index=False)
-        database.close()
-    else:
-        (ROWS.to_parquet if path.suffix == ".parquet" else ROWS.to_feather)(path)
-    return path.read_bytes()
+def write_database(path):
+    with sqlite3.connect(path) as database:
+        ROWS.drop(columns="t").to_sql("x", database, index=False)
+    database.close()
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".db"])
-def test_any_wrong_bytes(tmp_path, suffix):
-    data, rng, n_refused = write(tmp_path / f"whole{suffix}"), random.Random(0), 0
-    path = tmp_path / f"docs{suffix}"
+WRITERS = {"parquet": ROWS.to_parquet, "Arrow": ROWS.to_feather, "SQLite": write_database}
+CERTAIN = [form for form in FORMATS if form.is_certain]  # the others are text; `test_attacks.py` and `test_fuzz.py`
+
+
+@pytest.mark.parametrize("form", CERTAIN, ids=lambda form: form.name)
+def test_any_wrong_bytes(tmp_path, form):
+    path, rng, n_refused = tmp_path / f"docs{form.suffixes[0]}", random.Random(0), 0
+    WRITERS[form.name](path)
+    data = path.read_bytes()
     for _ in range(150):
         damaged = bytearray(data)
         for _ in range(rng.randint(1, 4)):

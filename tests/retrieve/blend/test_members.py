@@ -192,6 +192,14 @@ def changeable(blend, tmp_path):
     return load(tmp_path / "model", BlendRanker)
 
 
+def test_members_say_what_their_terms_are_about(blend, world):
+    assert all(kind.heading for kind in blend_ranker.MEMBERS if kind.__module__.startswith("tacit."))
+    best = blend.rank(world["queries"][:1], 1).items[0, 0]
+    terms = blend.explain(world["queries"][[0]], best).terms
+    headings = {term.member: term.heading for term in terms}
+    assert {name: headings[name] for name in ("bm25", "early")} == {"bm25": "Words", "early": "early"}
+
+
 def slow_part(ranker, rows, weight):
     """What the member adds, in the unit of the others."""
     values = ranker.member("early").earliness_

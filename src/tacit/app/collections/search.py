@@ -206,11 +206,11 @@ def _in_words(reason: Reason) -> str:
     >>> from tacit.search import Reason
     >>> _in_words(Reason("pair", "inverse", "matrix", 0.25)), _in_words(Reason("word", "svd", "svd", -0.5, "bm25"))
     ('inverse~matrix +0.250', 'svd (bm25) -0.500')
+    >>> _in_words(Reason("title", "", "", 0.5, "exact", "The title as a whole"))
+    'the title as a whole +0.500'
     """
-    whole = {"vector": "vectors", "clicks": "clicks", "similar": "similar judged queries"}
-    whole["stage"] = f"second stage ({reason.member})"
-    if reason.kind in whole:
-        return f"{whole[reason.kind]} {reason.value:+.3f}"
-    asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
     where = f" ({reason.member})" if reason.member else ""
+    if not reason.query_word and not reason.document_word:
+        return f"{reason.heading.lower()}{where if reason.kind == 'stage' else ''} {reason.value:+.3f}"
+    asked, found = reason.query_word or "[any query]", reason.document_word or "[this document]"
     return f"{asked if reason.kind == 'word' else f'{asked}~{found}'}{where} {reason.value:+.3f}"

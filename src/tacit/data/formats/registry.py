@@ -71,7 +71,7 @@ def table_of(source: Source) -> Table:
     return find_format(source).read(source)
 
 
-def is_binary(source: Source) -> bool:
+def has_certain_start(source: Source) -> bool:
     """Return whether the first bytes identify one of the formats unambiguously."""
     return any(form.is_certain is not None and form.is_certain(source.start) for form in FORMATS)
 
@@ -79,9 +79,9 @@ def is_binary(source: Source) -> bool:
 def is_table(source: Source, names: Mapping[str, Sequence[str]], optional: Collection[str] = ()) -> bool:
     """Return whether a file is a table with columns of these names, rather than lines in another form.
 
-    Binary formats, CSV and JSON are tables; lines of text are if the first line has the names of the columns.
+    Formats with certain first bytes, CSV and JSON are tables. Text is a table if its first line names columns.
     """
-    if is_binary(source) or is_json(source.start):
+    if has_certain_start(source) or is_json(source.start):
         return True
     if foreign := describe_foreign(source.start):
         raise source.problem(f"this is {foreign}")

@@ -5,7 +5,8 @@ In a collection of product names or abstracts such a word can be rare, so its id
 about the subject of a query. The lists have only closed word classes. Published stop lists are longer and include
 content words: the English list of scikit-learn has "fire" and "system", the one of stopwordsiso "computer".
 
-To add a language, put its words into `FUNCTION_WORDS`.
+To add a language, put its words into `FUNCTION_WORDS`. They are stop words that are not dropped: in queries with other
+words they count less (`retrieve.blend.words`). Words that a user wants dropped are in `stop_words`.
 """
 
 from __future__ import annotations

@@ -47,6 +47,8 @@ class LatentMember(RankerMember):
     """Cosine similarity of concept vectors learned from the items alone."""
 
     name: ClassVar[str] = "latent"
+    heading: ClassVar[str] = "Meaning"
+    is_column: ClassVar[bool] = True
     is_reused: ClassVar[bool] = True
     ranker_class: ClassVar = LearnedConcepts
     by_vectors: ClassVar[bool] = True
@@ -92,6 +94,8 @@ class ResidualMember(RankerMember):
 
     _fitted: ClassVar = RankerMember._fitted | {"median_length_": "+", "named_": "?items", "gate_": "?gate"}
     name: ClassVar[str] = "residual"
+    heading: ClassVar[str] = "Learned from judgments"
+    is_column: ClassVar[bool] = True
     trains_on_pairs: ClassVar[bool] = True
     ranker_class: ClassVar = EmbeddingRanker
     by_vectors: ClassVar[bool] = True

@@ -155,12 +155,14 @@ class Member(HoldsItems):
     """
 
     name: ClassVar[str]
+    heading: ClassVar[str] = ""  # of its terms in explanations; its name if it is empty
     trains_on_pairs: ClassVar[bool] = False  # learns from labels, so training queries are scored by `on`
     needs_vectors: ClassVar[bool] = False  # does not score queries without a vector
     for_any_query: ClassVar[bool] = True  # scores every query that has a known word
     is_reused: ClassVar[bool] = False  # can be reused by a blend with the same parameters, fitted on the same items
     learns_weight: ClassVar[bool] = True  # labels change its weight
     is_kept: ClassVar[bool] = False  # stays in the model when its weight is 0
+    is_column: ClassVar[bool] = False  # its scores are a feature of second stages; changes what stored ones read
     n_first: int = 0  # number of first items by BM25 that it needs
     half_length: float = 0.0  # query length, in words, at which its weight is halved
 
@@ -325,12 +327,12 @@ class RankerMember(Member):
 class FewItemsMember(Member):
     """A member that changes the scores of a few items, for the queries that it knows.
 
-    Subclasses implement `few` and name the `kind` of their terms. The scores are in the unit of the blend, unless
+    Subclasses implement `few`. The scores are in the unit of the blend, unless
     `factors` is overridden.
     """
 
     for_any_query: ClassVar[bool] = False
-    kind: ClassVar[TermKind]
+    kind: ClassVar[TermKind] = "item"  # of its terms
 
     @abstractmethod
     def few(self, block: QueryBlock, row: int) -> FewFactors:

@@ -71,6 +71,7 @@ class SimilarMember(FewItemsMember):
 
     _fitted: ClassVar = {"judged_queries_": "judged_queries words", "judgments_": "items judged_queries"}
     name: ClassVar[str] = "similar"
+    heading: ClassVar[str] = "Similar judged queries"
     kind: ClassVar = "similar"
     trains_on_pairs: ClassVar[bool] = True
     judged_queries_: sp.csr_array
@@ -151,6 +152,7 @@ class ClicksMember(FewItemsMember):
 
     _fitted: ClassVar = {"clicked_queries_": "clicked_queries words", "gains_": "items clicked_queries"}
     name: ClassVar[str] = "clicks"
+    heading: ClassVar[str] = "Clicks"
     kind: ClassVar = "clicks"
     clicked_queries_: sp.csr_array
     gains_: sp.csr_array

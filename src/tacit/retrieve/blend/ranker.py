@@ -455,8 +455,11 @@ class BlendRanker(CollectionRanker):
         """Return the terms of each member, with its name; the terms of `feedback` are words of the first results."""
         block, terms = self.query_block(sp.csr_array(query), None), list[Term]()
         for scored in self.score_query(block):
-            scale, found = float(scored.weight) * float(scored.factor), scored.member.terms(block, a, b)
-            terms += [term._replace(value=scale * term.value, member=scored.member.name) for term in found]
+            scale, member = float(scored.weight) * float(scored.factor), scored.member
+            terms += [
+                term._replace(value=scale * term.value, member=member.name, heading=member.heading or member.name)
+                for term in member.terms(block, a, b)
+            ]
         return terms
 
     def check_new_items(self) -> None:

@@ -62,6 +62,7 @@ class TitleMember(RankerMember):
     """BM25 of titles alone; its weight is learned from labels."""
 
     name: ClassVar[str] = "title"
+    heading: ClassVar[str] = "Words of the title"
     ranker_class: ClassVar = Bm25Ranker
     ranker_: Bm25Ranker
 
@@ -100,6 +101,7 @@ class ExactTitleMember(FewItemsMember):
     _fitted: ClassVar = {"titles_": "items features", "values_": "features", "keys_": "?items"}
     _array_dtypes: ClassVar = ("float32", "int64")
     name: ClassVar[str] = "exact"
+    heading: ClassVar[str] = "The title as a whole"
     kind: ClassVar = "title"
     learns_weight: ClassVar[bool] = False
     titles_: sp.csr_array

@@ -84,6 +84,8 @@ class VectorsMember(Member):
     }
     _array_dtypes: ClassVar = ("float16", "float32", "int64")
     name: ClassVar[str] = "vectors"
+    heading: ClassVar[str] = "Encoder"
+    is_column: ClassVar[bool] = True
     needs_vectors: ClassVar[bool] = True
     for_any_query: ClassVar[bool] = False
     is_kept: ClassVar[bool] = True  # later training can give them a weight

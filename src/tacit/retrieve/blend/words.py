@@ -61,6 +61,8 @@ class Bm25Member(RankerMember):
     """BM25 of items with their titles; its first items are the candidates of all other members."""
 
     name: ClassVar[str] = "bm25"
+    heading: ClassVar[str] = "Words"
+    is_column: ClassVar[bool] = True
     is_kept: ClassVar[bool] = True
     ranker_class: ClassVar = Bm25Ranker
     ranker_: Bm25Ranker
@@ -129,6 +131,7 @@ class ContentMember(ExpansionMember):
 
     _fitted: ClassVar = {"content_": "features"}
     name: ClassVar[str] = "content"
+    heading: ClassVar[str] = "Words"
     content_: np.ndarray
 
     @classmethod
@@ -175,6 +178,8 @@ class FeedbackMember(ExpansionMember):
     """
 
     name: ClassVar[str] = "feedback"
+    heading: ClassVar[str] = "Words of the first results"
+    is_column: ClassVar[bool] = True
     is_kept: ClassVar[bool] = True
 
     def __init__(self, n_feedback: int = 20, n_expansion: int = 100, half_length: float = 12.0) -> None:
@@ -239,6 +244,7 @@ class SpellingMember(ExpansionMember):
 
     _fitted: ClassVar = {"spelled_": "features runs"}
     name: ClassVar[str] = "spelling"
+    heading: ClassVar[str] = "Words spelt alike"
     spelled_: sp.csr_array
     _runs: Runs | None = None
 

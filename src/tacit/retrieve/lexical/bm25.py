@@ -52,7 +52,7 @@ class Bm25Ranker(CollectionRanker):
     idf_ : ndarray of shape (n_features,), float32
         Inverse document frequencies; 0 for words that no item has contained.
     absent_ : ndarray of shape (n_features,), float32, or None
-        Weight of each word in items that do not contain it; None if it is 0 (lucene, robertson, atire).
+        Weight of each word in items that do not contain it; None in variants in which it is 0.
     mean_length_ : float
         Mean number of words of the items of `fit`.
     """

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.app.web.interface.examples import EXAMPLES
+from tacit.retrieve.explanation import HEADINGS
 
 Span = tuple[int, int]
 Kind = Literal["person", "program"]
@@ -86,11 +87,12 @@ class SuggestAnswer(Answer):
 class Term(Answer):
     """One term of a score."""
 
-    kind: str = Field(description="word, pair, item, vector, clicks, stage or feedback")
+    kind: str = Field(description=f"{', '.join(HEADINGS)} or feedback")
     query_word: str = Field(description="word of the query, as typed; empty if none")
     document_word: str = Field(description="word of the document; empty if the term is about the full document")
     value: float = Field(description="contribution to the score")
     member: str = Field(description="the blend's member ranker with this term")
+    heading: str = Field(description="what the term is about, such as Words of the title; groups the terms of the page")
 
 
 class Explanation(Answer):

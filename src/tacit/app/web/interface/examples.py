@@ -6,6 +6,7 @@ from typing import Any
 
 _DOCUMENT = "sklearn.impute.SimpleImputer"
 _TITLE = "sklearn.impute.SimpleImputer: Univariate imputer for completing missing values with simple strategies."
+_TERM = {"kind": "word", "member": "", "heading": "Words"}
 _SNIPPET = "fill_value is used to replace all occurrences of missing_values."
 _TIME = "2026-11-18T10:15:00+00:00"
 _PERSON = {"name": "ann", "kind": "person", "n_judgments": 155}
@@ -65,8 +66,8 @@ EXAMPLES: dict[str, Any] = {
     "Explanation": {
         "model": "1", "query": "fill in missing values", "id": _DOCUMENT, "other": None, "total": 6.659,
         "terms": [
-            {"kind": "word", "query_word": "missing", "document_word": "missing", "value": 3.393, "member": ""},
-            {"kind": "word", "query_word": "fill", "document_word": "fill", "value": 3.266, "member": ""},
+            _TERM | {"query_word": "missing", "document_word": "missing", "value": 3.393},
+            _TERM | {"query_word": "fill", "document_word": "fill", "value": 3.266},
         ],
     },
     "DocumentAnswer": {"id": _DOCUMENT, "title": _TITLE, "text": _SNIPPET, "fields": {"library": "sklearn"}},

@@ -1,21 +1,15 @@
-// Why a document has its score: terms grouped by source, as bars from a middle axis.
+// Why a document has its score: terms grouped by their headings, as bars from a middle axis.
 
 import { ask, make, say, signed, withParams } from "./common.js";
 import { differenceBar } from "./charts.js";
 
-const GROUPS = { bm25: "Words", tfidf: "Words", content: "Words", title: "Words of the title", exact: "The title as a whole", spelling: "Words spelt alike", latent: "Meaning", lsi: "Meaning",
-  feedback: "Words of the first results", vectors: "Encoder", clicks: "Clicks", similar: "Similar judged queries", residual: "Learned from judgments", item: "Learned for this document", ssi: "Learned pairs of words" };
-const KINDS = { word: "Words", pair: "Meaning", item: "Learned for this document", vector: "Encoder", clicks: "Clicks", similar: "Similar judged queries", stage: "Second stage", feedback: "Your likes and dislikes" };
 const N_SHOWN = 4; // terms of one group
 
-const groupOf = (term) => (term.kind === "feedback" && !term.member ? KINDS.feedback : GROUPS[term.member] ?? (term.member || KINDS[term.kind] || term.kind));
-
+// The words of a term; one about the document as a whole, or about the query as a whole, has none.
 function nameOf(term) {
   const word = term.query_word;
-  if (term.kind === "word") return word;
-  if (term.kind === "pair") return term.document_word === term.query_word ? word : `${word} ~ ${term.document_word}`;
-  if (term.kind === "item") return word;
-  return { vector: "query ~ document", clicks: "clicks on this document", similar: "judged relevant for similar queries", title: "the title is the query", stage: "ranked again", feedback: "marked documents" }[term.kind] ?? term.kind;
+  if (term.kind === "pair" && term.document_word !== word) return `${word} ~ ${term.document_word}`;
+  return word || "as a whole";
 }
 
 // Terms of one name as one: a word can count by itself and by its document.
@@ -27,7 +21,7 @@ function byName(terms) {
 
 export function explanation(why, other) {
   const groups = new Map();
-  for (const term of why.terms) groups.set(groupOf(term), [...(groups.get(groupOf(term)) ?? []), term]);
+  for (const term of why.terms) groups.set(term.heading, [...(groups.get(term.heading) ?? []), term]);
   for (const [name, terms] of groups) groups.set(name, byName(terms));
   const total = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
   const sums = [...groups].map(([name, terms]) => ({ name, terms, sum: total(terms) })).sort((a, b) => Math.abs(b.sum) - Math.abs(a.sum));
