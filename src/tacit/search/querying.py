@@ -442,8 +442,9 @@ class SearchAnswers(Estimator):
     def _query_reader(self) -> TextVectorizer:
         return self.vectorizer_ if self.query_vectorizer_ is None else self.query_vectorizer_
 
-    def _row(self, document_id: str) -> int:
-        row = self.documents_.row_of.get(document_id) if isinstance(document_id, str) else None
+    def _row(self, document_id: str | int) -> int:
+        known = isinstance(document_id, str | int | np.integer) and not isinstance(document_id, bool)
+        row = self.documents_.row_of.get(str(document_id)) if known else None
         if row is None:
             raise TacitError(
                 f"no document has the id {' '.join(repr(document_id)[:200].split())}, want one that the model has"
