@@ -34,6 +34,7 @@ from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.app.web.workspace import UnknownDocumentError, Version
 from tacit.core import Collection, TacitError
+from tacit.data.columns import check_ids
 from tacit.search import Hits
 from tacit.search.query.language import may_read_texts
 from tacit.search.selecting import Selection, make_selection
@@ -212,6 +213,7 @@ def _answers(version: str, query: str, hits: Hits) -> Response:
 
 def _collection(documents: Sequence[DocumentBody]) -> Collection:
     ids, titles, texts = ([getattr(document, name) for document in documents] for name in ("id", "title", "text"))
+    check_ids("id", ids)
     names = dict.fromkeys(name for document in documents for name in document.fields)
     extras = {name: [document.fields.get(name) for document in documents] for name in names}
     return Collection(ids, titles, texts, extras)
