@@ -218,3 +218,10 @@ def test_suggest_follows_the_documents():
     assert searcher.suggest("mull") == ["Herr Müller"]
     searcher.add(Collection(["e"], ["Mulligan"], ["again"]))
     assert searcher.suggest("mull") == ["Mulligan", "Herr Müller"]
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "tell"), ("de", "bitte")])
+def test_words_without_content_are_no_typos(language, word):
+    texts = {"en": ["a tall cell", "the bell"], "de": ["in der Mitte", "zur Hütte"]}[language]
+    searcher = Searcher("bm25", language=language).fit(texts)
+    assert searcher.search(word).added == ()

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.features import TextVectorizer
+from tacit.features.text.function_words import function_words
 from tacit.features.text.lexicon import LAST_ALPHABET, Lexicon
 from tacit.search.query.language import ParsedQuery, Restriction
 from tacit.search.query.synonyms import Rule
@@ -103,7 +104,11 @@ class Expansion:
         unknown = {
             word: term
             for place, (word, term) in enumerate(zip(words, terms, strict=True))
-            if term is not None and term not in columns and place not in covered and word not in prefixes
+            if term is not None
+            and term not in columns
+            and place not in covered
+            and word not in prefixes
+            and word not in self.without_content
         }
         unknown = {word: term for word, term in unknown.items() if not self.lexicon.knows_term(term)}
         if not unknown:
@@ -116,6 +121,11 @@ class Expansion:
         suggestion = _replace(typed, corrected, tokenizer.segmenter.spans) if corrected else None
         wanted = (*parsed.restrictions, *restrictions.values())
         return AskedQuery(parsed.text, wanted, tuple(added + corrected), frozenset(replaced), suggestion)
+
+    @cached_property
+    def without_content(self) -> frozenset[str]:
+        """Return the words without content, such as "please", which are no typos where no document has them."""
+        return function_words(self.vectorizer.language)
 
     @cached_property
     def lexicon(self) -> Lexicon:
