@@ -90,7 +90,7 @@ def test_missing_cells_of_a_frame():
         ([], "there are no documents"),
         ({}, "there are no documents"),
         (pd.DataFrame(), "there are no documents"),
-        ([{"id": 1.5, "text": "x"}], "documents:0: id is a number, want a string or a whole number"),
+        ([{"id": 1.5, "text": "x"}], "documents:0: id is 1.5, want a string or a whole number"),
         ([{"id": "a", "text": 3}], "documents:0: text is a number, want a string"),
         ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "id 'a' is already in line 0"),
         ([{"id": "a", "text": "\ud800"}], r"the character U\+D800"),
@@ -325,3 +325,12 @@ def test_a_run_is_a_short_table_in_a_notebook():
     run = as_run({f"q{n}": {"<b>": 0.5, "d": 0.25} for n in range(1000)})
     assert len(run._repr_html_()) < 2_000
     assert "&lt;b&gt;" in run._repr_html_()
+
+
+def test_whole_numbers_with_a_point_are_ids_too():
+    frame = pd.DataFrame({"sku": [1, 2, None], "name": ["hat", "shoe", "x"]})[:2]  # floats, because of the missing one
+    assert as_collection(frame).ids == as_collection(frame.set_index("sku")).ids == ["1", "2"]
+    judged = pd.DataFrame({"query": [7.0], "document": [2.0], "grade": [1]})
+    assert as_judgments(judged).to_dict() == as_judgments({7.0: {2.0: 1}}).to_dict() == {"7": {"2": 1.0}}
+    with pytest.raises(TacitError, match=r"sku is 1\.5, want a string or a whole number"):
+        as_collection([{"sku": 1.5, "name": "hat"}])

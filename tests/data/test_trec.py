@@ -268,3 +268,8 @@ def test_a_table_of_judgments_keeps_its_probabilities(tmp_path):
     path.write_text("query,document,grade,probability\nq,a,1,1.5\n", "utf-8")
     with pytest.raises(DataError, match="probability is '1.5', want a number above 0 and at most 1"):
         read_qrels(path)
+
+
+def test_grades_with_a_decimal_comma(tmp_path):
+    (tmp_path / "judged.csv").write_text("query;document;grade\nred hat;a;1,5\nred hat;b;0\n")
+    assert read_qrels(tmp_path / "judged.csv").to_dict() == {"red hat": {"a": 1.5, "b": 0.0}}

@@ -112,6 +112,12 @@ def test_what_was_removed_can_be_added_again():
     assert {hit.id: hit.score for hit in searcher.search("inverse matrix")} == before
 
 
+def test_documents_are_named_by_whole_numbers_as_they_were_given():
+    searcher = Searcher("bm25").fit([{"id": number, "text": "cat"} for number in range(3)])
+    assert searcher.explain("cat", np.int64(1)) == searcher.explain("cat", "1")
+    assert searcher.remove([0, np.int64(1)]).documents_.ids == ["2"]
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

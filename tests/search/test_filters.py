@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -253,6 +254,70 @@ def test_a_number_in_quotes_is_compared_with_words_as_text():
     sizes = as_collection([{"id": str(size), "size": size, "text": "shoe"} for size in ("38", "9", "M")])
     assert filter_mask("size > '4'", sizes).tolist() == [False, True, True]
     assert filter_mask("size = 38", sizes).tolist() == [True, False, False]
+
+
+def messy_rows(seed=3):
+    rng = random.Random(seed)
+    zones = [UTC, timezone(timedelta(hours=2)), timezone(timedelta(hours=-9, minutes=-30))]
+    start = datetime(2024, 1, 30, 22, tzinfo=UTC)
+    for number in range(200):
+        at = (start + timedelta(minutes=45 * rng.randrange(200))).astimezone(rng.choice(zones))
+        yield {
+            "id": number,
+            "text": "shoe",
+            "cost": rng.choice([None, "9", "9.00", "10.5", "100", "-3"]),
+            "sizes": rng.choice([None, [], [38], [9, 38.5], [100, 9]]),
+            "at": rng.choice([None, at.isoformat()]),
+        }
+
+
+def test_numbers_in_quotes_lists_of_numbers_and_times_with_an_offset():
+    rng, rows = random.Random(2), list(messy_rows())
+    docs = as_collection(rows)
+    assert {name: column.kind for name, column in docs.extras.items()} == {
+        "cost": "keyword", "sizes": "keywords", "at": "date"
+    }  # fmt: skip
+    for _ in range(200):
+        sign, value = rng.choice(["=", "<", "<=", ">", ">="]), rng.choice([9, 9.0, 38.5, 50, -3])
+        costs = [row["cost"] is not None and compare(sign, float(row["cost"]), value) for row in rows]
+        assert filter_mask(f"cost {sign} {value}", docs).tolist() == costs
+        sizes = [any(compare(sign, size, value) for size in row["sizes"] or ()) for row in rows]
+        assert filter_mask(f"sizes {sign} {value}", docs).tolist() == sizes
+        time = rng.choice([datetime.fromisoformat(row["at"]) for row in rows if row["at"]])
+        times = [row["at"] is not None and compare(sign, datetime.fromisoformat(row["at"]), time) for row in rows]
+        assert filter_mask(f"at {sign} {time.isoformat()}", docs).tolist() == times
+    unequal = [row["cost"] is not None and float(row["cost"]) != 9 for row in rows]
+    assert filter_mask("cost != 9", docs).tolist() == filter_mask("cost not in (9)", docs).tolist() == unequal
+    assert filter_mask("cost = '9'", docs).tolist() == [row["cost"] == "9" for row in rows]
+
+
+def test_numbers_in_quotes_are_sorted_as_numbers():
+    prices = ["100", None, "9.50", "20"]
+    searcher = Searcher("bm25").fit([{"text": "shoe", "price": price} for price in prices])
+    assert [hit.fields.get("price") for hit in searcher.search("shoe", sort="price")] == ["9.50", "20", "100", None]
+    assert [hit.fields.get("price") for hit in searcher.search("shoe", sort="-price")] == ["100", "20", "9.50", None]
+
+
+def test_a_field_that_is_not_a_number_everywhere(caplog):
+    searcher = Searcher("bm25").fit([{"id": n, "text": "shoe", "price": n} for n in (1, 2)])
+    searcher.add([{"id": 3, "text": "shoe", "price": "4.5"}])
+    assert [hit.id for hit in searcher.search("shoe", filter="price > 1", sort="-price")] == ["3", "2"]
+    assert not caplog.messages
+    searcher.add([{"id": 4, "text": "shoe", "price": "call us"}])
+    assert caplog.messages == ["field price was a number and becomes a keyword, with new values such as 'call us'"]
+    with pytest.raises(UsageError, match="price is a keyword, such as 'call us', want a number to compare with 1;"):
+        searcher.search("shoe", filter="price > 1")
+    searcher.remove([4])
+    assert [hit.id for hit in searcher.search("shoe", filter="price > 1")] == ["2", "3"]
+
+
+def test_a_date_is_not_compared_with_other_words():
+    docs = as_collection(
+        [{"text": "a", "day": day, "month": day[6:] + "-" + day[3:5]} for day in ("31.12.2023", "01.05.2024")]
+    )
+    with pytest.raises(UsageError, match="day is a keyword, such as '01.05.2024', want a date to compare with 2024-01"):
+        filter_mask("day > 2024-01", docs)
+    assert filter_mask("month > 2024-01", docs).tolist() == [False, True]
 
 
 def test_names_and_values_in_quotes():

@@ -25,6 +25,7 @@ from tacit.data.columns import (
     TOO_LARGE,
     TOO_SMALL,
     UnknownIds,
+    id_text,
     is_header,
     parse_number,
     parse_weight,
@@ -299,9 +300,8 @@ def _counted_row(fields: Mapping[str, Any], names: Mapping[str, str], place: str
 
 def _names_of(fields: Mapping[str, Any], names: Mapping[str, str], place: str, number: int) -> tuple[str, str]:
     """Return query and document of a row."""
-    query, document = (
-        "" if fields.get(names[role]) is None else str(fields[names[role]]).strip() for role in ("query", "document")
-    )
+    given = (fields.get(names[role]) for role in ("query", "document"))
+    query, document = ("" if value is None else id_text(value).strip() for value in given)
     if not query or not document:
         raise DataError(f"the {'document' if query else 'query'} is empty", path=place, line=number)
     return query, document

@@ -204,7 +204,9 @@ def _read_folder(path: FilePath, options: ReadOptions, wanted: Wanted, name: str
     files = only_tables(path)
     if not files:
         named = " or ".join(_DOCUMENTS)
-        raise DataError(f"folder has no {named}, plain or compressed, no table and no text files", path=path)
+        parts = [part.name for part in sorted(Path(path).iterdir()) if part.is_dir() and only_tables(part)]
+        advice = f"; it has tables in {', '.join(parts[:10])}: give the path of one of them" if parts else ""
+        raise DataError(f"folder has no {named}, plain or compressed, no table and no text files{advice}", path=path)
     return collect_table(_joined(open_source(files[0], options), files, options), wanted, options, name)
 
 

@@ -47,6 +47,15 @@ def parse_number(text: str) -> float:
     return number if math.isfinite(number) and "_" not in text else math.nan
 
 
+def id_text(value: object) -> str:
+    """Return an id as text, a whole number without decimals: pandas keeps integers beside missing values as floats.
+
+    >>> id_text("a"), id_text(7), id_text(7.0), id_text(7.5)
+    ('a', '7', '7', '7.5')
+    """
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def parse_weight(text: str, place: str, line: int) -> float:
     """Return the weight in a text: positive and finite, also as float32, the type of link weights."""
     weight = parse_number(text)

@@ -17,6 +17,7 @@ from tacit.core import Collection, Judgments, Links, Run, TacitError, UsageError
 from tacit.core.fields import Column, typed_fields
 from tacit.data.clicks import ClickLog, log_of_table, read_click_log
 from tacit.data.collections import read_collection, read_queries
+from tacit.data.columns import id_text
 from tacit.data.formats.roles import JUDGMENT_NAMES, find_columns
 from tacit.data.formats.rows import Wanted, collect_table
 from tacit.data.formats.source import ReadOptions, Record, Table
@@ -204,7 +205,7 @@ def _frame_rows(data: Any, what: str) -> Iterator[Mapping[str, Any]] | None:
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas; an index with labels provides the ids
         rows = data.to_dict("records")
         if _has_labels(data, is_queries=what == "queries"):
-            return ({"_id": str(label), **row} for label, row in zip(data.index, rows, strict=True))
+            return ({"_id": id_text(label), **row} for label, row in zip(data.index, rows, strict=True))
         return iter(rows)
     if hasattr(data, "column_names"):  # datasets
         return iter(data)
@@ -266,9 +267,9 @@ def _entries(data: Mapping[Any, Any], what: str) -> Iterator[tuple[str, str, Any
             found = f"query {query!r} has a {type(documents).__name__}"
             raise UsageError(f"{what}: {found}, want {{query: {{document: number}}}}")
         if not documents:
-            yield str(query), "", None
+            yield id_text(query), "", None
         for document, number in documents.items():
-            yield str(query), str(document), _native(number)
+            yield id_text(query), id_text(document), _native(number)
 
 
 def _row_entries(
@@ -276,7 +277,7 @@ def _row_entries(
 ) -> Iterator[tuple[str, str, Any]]:
     wanted = f"want {{query: {{document: {value}}}}}, rows of query, document and {value}, or a path"
     if isinstance(data, list | tuple) and data and all(isinstance(row, tuple) and len(row) == 3 for row in data):
-        yield from ((str(query), str(document), _native(number)) for query, document, number in data)
+        yield from ((id_text(query), id_text(document), _native(number)) for query, document, number in data)
         return
     try:
         rows = [record.fields for record in _records(data, what)[0]]
@@ -289,4 +290,4 @@ def _row_entries(
         query, document = row.get(found["query"]), row.get(found["document"])
         if query is None or document is None:
             raise TacitError(f"{what}: a row has no {'query' if query is None else 'document'}: {dict(row)!r:.100}")
-        yield str(query), str(document), row.get(found["grade"])
+        yield id_text(query), id_text(document), row.get(found["grade"])

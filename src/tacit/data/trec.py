@@ -26,6 +26,7 @@ from tacit.data.columns import (
     check_ids,
     first_repeat,
     id_problem,
+    id_text,
     logger,
     parse_number,
     refuse_repeats,
@@ -285,13 +286,15 @@ def _table_entries(table: Table) -> Iterator[tuple[int, str, str, str, str]]:
     for line, fields, _ in chain([first], records):
         cells = (names["query"], names["document"], names["grade"], sampled)
         query, doc, grade, chance = (_text(fields.get(name)) for name in cells)
+        if table.written == "decimal comma":
+            grade = grade.replace(",", ".")
         if problem := id_problem(query) or id_problem(doc):
             raise DataError(f"id {problem}", path=table.place, line=line)
         yield line, query, doc, grade or "-1", chance
 
 
 def _text(value: object) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None else id_text(value)
 
 
 def _opening(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:

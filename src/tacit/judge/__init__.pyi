@@ -10,6 +10,7 @@ from tacit.judge.merge import MERGES as MERGES
 from tacit.judge.merge import choose_judges as choose_judges
 from tacit.judge.merge import graded_lists as graded_lists
 from tacit.judge.merge import is_store as is_store
+from tacit.judge.merge import judgments_about as judgments_about
 from tacit.judge.merge import merged_judgments as merged_judgments
 from tacit.judge.merge import read_judgments as read_judgments
 from tacit.judge.merge import read_query_texts as read_query_texts

@@ -82,6 +82,17 @@ def merged_judgments(store: JudgmentStore, judges: Sequence[str] = (), merge: st
     )
 
 
+def judgments_about(judgments: Judgments, documents: Collection) -> Judgments:
+    """Return the judgments of documents in a collection; others were removed after they were judged.
+
+    >>> judged = Judgments.from_dict({"q": {"a": 1, "gone": 2}})
+    >>> judgments_about(judged, Collection(["a"], [""], ["x"])).to_dict()
+    {'q': {'a': 1.0}}
+    """
+    held = np.array([doc_id in documents.row_of for doc_id in judgments.doc_ids], bool)
+    return judgments.select(np.ones(len(judgments.query_ids), bool), held[judgments.doc])
+
+
 def _renumbered(numbers: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
     """Return numbers from 0 in order of first appearance, and the names with these numbers."""
     _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)

@@ -8,7 +8,8 @@ Comparisons are `=` (also `==` and `:`), `!=`, `<`, `<=`, `>`, `>=`, `in (…)`,
 joined by `not`, `and` and `or`, in this order of precedence, and by parentheses. A document without the field passes no
 comparison, including `!=`; `not` inverts this result too. A list of keywords passes if one of its entries
 does. A date may be a year, a month, a day or a time, and covers the whole period: `released = 2024` is any day of 2024.
-Names and values with blanks or punctuation must be quoted, and so must a number that `<` or `>` compares with keywords.
+Names and values with blanks or punctuation must be quoted. Keywords that are all numbers, such as `"price": "12.50"` in
+JSON, are compared with a number as numbers, with a quoted number as texts.
 """
 
 from __future__ import annotations
@@ -18,12 +19,21 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit.core import Collection, UsageError, check_choice
-from tacit.core.fields import BooleanColumn, Column, DateColumn, KeywordColumn, KeywordsColumn, NumberColumn, parse_time
+from tacit.core.fields import (
+    NUMBER,
+    BooleanColumn,
+    Column,
+    DateColumn,
+    KeywordColumn,
+    KeywordsColumn,
+    NumberColumn,
+    parse_time,
+)
 
 MAX_CHARACTERS, MAX_DEPTH = 20_000, 50
 _TOKEN = re.compile(
@@ -35,6 +45,7 @@ _TOKEN = re.compile(
 _ORDERS = {"<", "<=", ">", ">="}
 _OPERATORS = {"=", "==", ":", "!="} | _ORDERS
 _BOOLEANS = {"true": 1, "yes": 1, "1": 1, "false": 0, "no": 0, "0": 0}
+_DATE = re.compile("[0-9]{4}-[0-9]{2}.*", re.DOTALL)
 
 Mask = Callable[[Mapping[str, Sequence[Any]]], np.ndarray]
 
@@ -82,6 +93,13 @@ def _parsed(text: str) -> Mask:
     if parser.peek() is not None:
         raise parser.problem("want and, or, or the end")
     return mask
+
+
+class _Value(NamedTuple):
+    """The value that a field is compared with, and whether it is in quotes."""
+
+    text: str
+    quoted: bool = False
 
 
 class _Parser:
@@ -180,22 +198,20 @@ class _Parser:
             self.at -= 1
             raise self.problem("want =, !=, <, <=, >, >=, in or exists")
         value = self.value()
-        if sign in _ORDERS and not self.tokens[self.at - 1][1] and _is_number(value):
-            return lambda fields: _compare(_numeric(fields, name, value), name, sign, value)
         same = {"==": "=", ":": "="}.get(sign, sign)
         if same == "!=":
             return lambda fields: _present(_field(fields, name)) & ~_compare(fields, name, "=", value)
         return lambda fields: _compare(fields, name, same, value)
 
-    def value(self) -> str:
+    def value(self) -> _Value:
         """A value."""
         token, quoted = self.next("a value")
         if not quoted and (token in "(),:" or token in _OPERATORS):
             self.at -= 1
             raise self.problem("want a value")
-        return token
+        return _Value(token, quoted)
 
-    def values(self) -> list[str]:
+    def values(self) -> list[_Value]:
         """Values between parentheses."""
         self.expect("(")
         found = [self.value()]
@@ -218,46 +234,59 @@ def _present(column: Any) -> np.ndarray:
     return np.ones(len(column.documents), bool) if isinstance(column, _Ids) else column.present()
 
 
-def _numeric(fields: Mapping[str, Any], name: str, value: str) -> Mapping[str, Any]:
-    """Return the fields; raise if the field has keywords, which would be compared with the number as text."""
-    column = _field(fields, name)
-    if isinstance(column, KeywordColumn | KeywordsColumn):
-        found = f"{name} is a keyword, such as {column.names[0]!r}" if len(column.names) else f"{name} is a keyword"
-        raise UsageError(f"filter: {found}, want a number to compare with {value}; {value!r} in quotes compares text")
-    return fields
-
-
-def _any_equal(fields: Mapping[str, Any], name: str, values: Sequence[str]) -> np.ndarray:
+def _any_equal(fields: Mapping[str, Any], name: str, values: Sequence[_Value]) -> np.ndarray:
     found: np.ndarray = np.logical_or.reduce([_compare(fields, name, "=", value) for value in values])
     return found
 
 
-def _compare(fields: Mapping[str, Any], name: str, sign: str, value: str) -> np.ndarray:
+def _compare(fields: Mapping[str, Any], name: str, sign: str, value: _Value) -> np.ndarray:
     """Rows for which `name sign value` holds; sign is one of =, <, <=, >, >=."""
     column = _field(fields, name)
     if isinstance(column, NumberColumn):
-        return _between(column.values, sign, *_number(name, value))
+        return _between(column.values, sign, *_number(name, value.text))
     if isinstance(column, DateColumn):
-        return _between(column.values, sign, *_dates(name, value)) & column.present()
+        return _between(column.values, sign, *_dates(name, value.text)) & column.present()
     if isinstance(column, BooleanColumn):
-        if value.lower() not in _BOOLEANS or sign != "=":
+        if value.text.lower() not in _BOOLEANS or sign != "=":
             raise UsageError(f"filter: {name} is true or false, want {name} = true or {name} = false")
-        found: np.ndarray = column.values == _BOOLEANS[value.lower()]
+        found: np.ndarray = column.values == _BOOLEANS[value.text.lower()]
         return found
     if isinstance(column, KeywordColumn):
-        low, high = _codes(column.names, sign, value)
-        return (column.codes >= low) & (column.codes < high)
+        return _named_entries(column, name, sign, value)
     if isinstance(column, KeywordsColumn):
-        low, high = _codes(column.names, sign, value)
         rows = np.zeros(len(column), bool)
-        rows[column.rows_of(np.flatnonzero((column.codes >= low) & (column.codes < high)))] = True
+        rows[column.rows_of(np.flatnonzero(_named_entries(column, name, sign, value)))] = True
         return rows
     if isinstance(column, _Ids) and sign == "=":
-        rows, row = np.zeros(len(column.documents), bool), column.documents.row_of.get(value)
+        rows, row = np.zeros(len(column.documents), bool), column.documents.row_of.get(value.text)
         if row is not None:
             rows[row] = True
         return rows
     raise UsageError(f"filter: {name} is {column.kind}, which can be compared by {_comparable(column)} only")
+
+
+def _named_entries(column: KeywordColumn | KeywordsColumn, name: str, sign: str, value: _Value) -> np.ndarray:
+    """Return a mask of the codes whose names pass the comparison, as numbers if all names and the value are numbers."""
+    if not value.quoted and _is_number(value.text) and column.numbers is not None:
+        passing = _between(column.numbers, sign, *_number(name, value.text))
+        entries: np.ndarray = np.append(passing, False)[column.codes]  # the code of a missing value is -1
+        return entries
+    if sign in _ORDERS and not value.quoted:
+        _check_comparable(column, name, value.text)
+    low, high = _codes(column.names, sign, value.text)
+    return (column.codes >= low) & (column.codes < high)
+
+
+def _check_comparable(column: KeywordColumn | KeywordsColumn, name: str, value: str) -> None:
+    """Raise if a number or a date would be compared as text, with keywords that are none."""
+    what, form = ("number", NUMBER) if _is_number(value) else ("date", _DATE)
+    if form is _DATE and not _DATE.fullmatch(value):
+        return
+    words = list(column.used_names())
+    others = [word for word in words if not form.fullmatch(word)] or (words if form is NUMBER else [])  # too large
+    if others:
+        found = f"{name} is a keyword, such as {others[0]!r}, want a {what} to compare with {value}"
+        raise UsageError(f"filter: {found}; {value!r} in quotes compares text")
 
 
 def _comparable(column: Any) -> str:

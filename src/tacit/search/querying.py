@@ -23,6 +23,7 @@ from tacit.core import (
     check_number,
 )
 from tacit.features import TextVectorizer
+from tacit.features.text.lexicon import without_accents
 from tacit.retrieve import CollectionRanker
 from tacit.retrieve.explanation import HEADINGS
 from tacit.retrieve.vectors import check_vectors, join_vectors
@@ -31,7 +32,7 @@ from tacit.search.encoders import OBJECT, Encoder, EncoderInfo, as_encoder
 from tacit.search.filters import fields_of, filter_mask
 from tacit.search.query.expansion import AskedQuery, Expansion
 from tacit.search.query.language import Restriction, parse_query
-from tacit.search.query.restrictions import TITLE, Restricted, can_restrict
+from tacit.search.query.restrictions import TITLE, Restricted, can_restrict, words_of_values
 from tacit.search.query.suggestions import Completions
 from tacit.search.query.synonyms import Rule
 from tacit.search.rows import read_rows, same_ids
@@ -134,10 +135,18 @@ class SearchAnswers(Estimator):
         """Parse the syntax of a typed query (`search.query.language`), and expand its words."""
         self._check_fitted()
         check_kind("query", query, str, "a text")
-        return self._expansion.ask(query, parse_query(query, self._can_restrict))
+        return self._expansion.ask(query, parse_query(query, self._can_restrict), self._value_with)
 
     def _can_restrict(self, name: str, value: str) -> bool:
         return can_restrict(fields_of(self.documents_), name, value)
+
+    def _value_with(self, word: str) -> Restriction | None:
+        """Return the restriction to documents with a field whose values contain a word."""
+        words = self._recalled(("words of values",), lambda _: self._words_of_values())
+        return words.get(without_accents(word))
+
+    def _words_of_values(self) -> dict[str, Restriction]:
+        return words_of_values(fields_of(self.documents_), self.vectorizer_.tokenizer_.segmenter)
 
     @property
     def _expansion(self) -> Expansion:
@@ -306,7 +315,7 @@ class SearchAnswers(Estimator):
         explanation = self.ranker_.explain(rows, self._row(document_id), other)
         query_words, words = self._query_reader.vocabulary_, self.vectorizer_.vocabulary_
         typed = set(self.features([asked.text]).indices.tolist())
-        added = {word.column: str(word) for word in asked.added if word.column not in typed}
+        added = {word.column: str(word) for word in asked.added if word.column >= 0 and word.column not in typed}
 
         def name(column: int) -> str:
             return added.get(column) or _word(query_words, column)
@@ -450,8 +459,9 @@ class SearchAnswers(Estimator):
     def _query_reader(self) -> TextVectorizer:
         return self.vectorizer_ if self.query_vectorizer_ is None else self.query_vectorizer_
 
-    def _row(self, document_id: str) -> int:
-        row = self.documents_.row_of.get(document_id) if isinstance(document_id, str) else None
+    def _row(self, document_id: str | int) -> int:
+        known = isinstance(document_id, str | int | np.integer) and not isinstance(document_id, bool)
+        row = self.documents_.row_of.get(str(document_id)) if known else None
         if row is None:
             raise TacitError(
                 f"no document has the id {' '.join(repr(document_id)[:200].split())}, want one that the model has"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -21,6 +22,7 @@ from tacit.core import (
     check_list,
     check_number,
     check_path,
+    shown,
 )
 from tacit.core.estimator import copy_estimator
 from tacit.core.fields import join_fields
@@ -40,6 +42,7 @@ from tacit.search.vectors import WordVectors, check_vector_sources, encode_docum
 if TYPE_CHECKING:
     from tacit.data import ClickLog
 
+logger = logging.getLogger("tacit")
 SHARED_PARAMS = ("seed", "threads")  # accepted for every method
 
 
@@ -410,7 +413,7 @@ class Searcher(SearchAnswers):
     def remove(self, ids: Iterable[str]) -> Self:
         """Remove documents by id. On an error nothing is changed."""
         self._check_fitted()
-        ids = [ids] if isinstance(ids, str) else check_list("ids", ids, "the ids of documents")
+        ids = [ids] if isinstance(ids, str | int) else check_list("ids", ids, "the ids of documents")
         rows = np.unique([self._row(doc_id) for doc_id in ids]).astype(np.int64)
         if not len(rows):
             raise TacitError("no id is given, want the ids of the documents to remove")
@@ -482,4 +485,9 @@ def _make(method: str, params: dict[str, Any]) -> CollectionRanker:
 def _join(first: Collection, second: Collection) -> Collection:
     ids, titles = ([*getattr(first, name), *getattr(second, name)] for name in ("ids", "titles"))
     fields = join_fields(first.extras, second.extras, (len(first), len(second)))
+    for name, column in first.extras.items():
+        kinds = [getattr(values, "kind", "") for values in (column, fields[name])]
+        if kinds[0] != kinds[1] and kinds[0] in ("number", "date", "boolean"):
+            value = next(value for value in second.extras[name] if value is not None)
+            logger.warning("field %s was a %s and becomes a %s, with new values such as %s", name, *kinds, shown(value))
     return Collection(ids, titles, join_texts(first.texts, second.texts), fields, first.name)

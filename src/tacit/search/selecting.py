@@ -194,7 +194,11 @@ def _keys(column: Column) -> np.ndarray:
 def _order(column: Column, items: np.ndarray, descending: bool) -> np.ndarray:
     """Places in the order of the field, ties by relevance, missing values last."""
     taken = column.take(items)
-    keys = _keys(taken) * (-1.0 if descending else 1.0)
+    if isinstance(column, KeywordColumn) and column.numbers is not None:
+        keys = column.numbers[column.codes[items]]
+    else:
+        keys = _keys(taken)
+    keys = keys * (-1.0 if descending else 1.0)
     keys[~taken.present()] = np.inf
     return np.argsort(keys, kind="stable")
 

@@ -65,6 +65,15 @@ def test_a_version_is_measured_without_a_training(client, workspace, documents, 
     assert client.get("/versions/7/measures").status_code == 404
 
 
+def test_judgments_of_removed_documents_are_not_used(client, documents):
+    judge_all(client, documents)
+    assert client.delete("/documents/cats-1").status_code == 200
+    assert client.get("/versions/1/measures").json()["queries"] == 12
+    assert client.post("/train", json={"method": "bm25"}).status_code == 202
+    state = wait_for_end(client)
+    assert (state["state"], state["used"]["judgments"]) == ("done", 132), state
+
+
 def test_measures_name_the_program_and_leave_out_versions_that_have_learned(searcher, store, documents):
     store.record("kitten fur", "cats-1", 3, "llm", kind="program")
     store.record("onion salt", "soup-1", 3, "llm", kind="program")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from urllib.parse import quote
 from zlib import crc32
 
 import numpy as np
@@ -130,6 +131,16 @@ def test_the_last_document_can_be_replaced_but_not_removed(store, tmp_path):
     assert held(client) == {"only": ("", "a dog barks")}
     assert client.delete("/documents/only").status_code == 400
     assert held(client) == {"only": ("", "a dog barks")}
+
+
+@pytest.mark.parametrize("name", [" ", " a", "a\tb", "a\u2028b"])
+def test_ids_that_no_file_can_hold_are_refused(client, name):
+    for answer in (
+        client.post("/documents", json={"id": name, "text": "x"}),
+        client.put(f"/documents/{quote(name)}", json={"text": "x"}),
+    ):
+        assert answer.status_code == 400, answer.text
+        assert answer.json()["error"].startswith("id is ")
 
 
 def test_changes_by_the_command_line_reach_every_version(client, workspace, model, store, tmp_path):

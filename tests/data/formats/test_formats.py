@@ -423,3 +423,67 @@ def test_nested_fields_are_named_by_path_and_what_cannot_be_kept_is_reported(tmp
         "big": [None, "123456789012345678901"],
     }
     assert caplog.messages == [f"{path}: left out: 1 field: parts (a value is of type dict)"]
+
+
+def test_numbers_of_a_csv_file_that_are_missing_or_have_thousands(tmp_path):
+    path = tmp_path / "docs.csv"
+    path.write_text(
+        "id,text,price,stock,sold,size\n"
+        '1,a,"1,299.50",4,2024-05-01,"1,500"\n2,b, 9.00 ,NA,NULL,"2,000"\n3,c,N/A,7,,"900"\n'
+    )
+    fields = read_collection(path).extras
+    assert [list(fields[name]) for name in ("price", "stock", "sold")] == [
+        [1299.5, 9.0, None],
+        [4, None, 7],
+        ["2024-05-01", None, None],
+    ]
+    assert list(fields["size"]) == ["1,500", "2,000", "900"]  # these commas may be decimal ones
+    path.write_text("id,text,country\n1,a,NA\n2,b,DE\n")
+    assert list(read_collection(path).extras["country"]) == ["NA", "DE"]
+
+
+def test_json_with_some_numbers_in_quotes(tmp_path):
+    path = tmp_path / "docs.json"
+    path.write_text(json.dumps([{"id": n, "text": "a", "price": price} for n, price in enumerate([9, "12.5", "N/A"])]))
+    assert read_collection(path).extras["price"][:] == [9.0, 12.5, None]
+
+
+def test_texts_of_nested_objects_are_found(tmp_path, caplog):
+    path = tmp_path / "docs.json"
+    path.write_text(json.dumps([{"id": 1, "name": "Hat", "details": {"description": "warm", "price": 3}}]))
+    docs = read_collection(path)
+    assert (docs[0].text, docs.fields(0)) == ("warm", {"details.price": 3})
+    assert caplog.messages == [f"{path}: text: details.description; title: name; id: id"]
+
+
+def test_nanoseconds_are_dates(tmp_path):
+    times = pa.array([1700000000123456789], pa.timestamp("ns"))
+    pa.parquet.write_table(pa.table({"id": ["a"], "text": ["x"], "seen": times}), tmp_path / "docs.parquet")
+    assert read_collection(tmp_path / "docs.parquet").extras["seen"][:] == ["2023-11-14T22:13:20.123456"]
+
+
+def test_a_dataset_with_a_readme(tmp_path):
+    table = pa.table({"id": ["a"], "text": ["x"]})
+    (tmp_path / "README.md").write_text("# A dataset")
+    (tmp_path / "data").mkdir()
+    pa.parquet.write_table(table, tmp_path / "data" / "train-00000-of-00001.parquet")
+    assert read_collection(tmp_path)[0].text == "x"
+
+
+def test_a_folder_of_splits_names_them(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / split).mkdir()
+        pa.parquet.write_table(pa.table({"text": ["x"]}), tmp_path / split / "data.parquet")
+    with pytest.raises(DataError, match="it has tables in test, train: give the path of one of them"):
+        read_collection(tmp_path)
+    assert len(read_collection(tmp_path / "train")) == 1
+
+
+def test_pages_in_the_encoding_that_they_declare(tmp_path):
+    page = '<html><head><meta charset="iso-8859-1"><title>Café “1”</title></head><body>crème</body></html>'
+    (tmp_path / "a.html").write_bytes(page.encode("cp1252"))
+    (tmp_path / "b.html").write_text(page.replace("iso-8859-1", "utf-8"), encoding="utf-8")
+    assert [(doc.title, doc.text) for doc in read_collection(tmp_path)] == [("Café “1”", "crème")] * 2
+    (tmp_path / "a.html").write_bytes(page.replace("iso-8859-1", "no-such").encode("cp1252"))
+    with pytest.raises(DataError, match="not UTF-8 but probably cp1252"):
+        read_collection(tmp_path)

@@ -68,6 +68,61 @@ def test_accents_fold(searcher):
     assert reverse.search("Müller")[0].id == "x"
 
 
+SHOP = [
+    {"id": "phones", "name": "Headphones WH-1000XM4", "brand": "Sony", "price": 278},
+    {"id": "weight", "name": "Dumbbell 16 kg", "brand": "Wüst & Co", "price": 40},
+    {"id": "bottle", "name": "Bottle 750ml", "brand": "Nike", "price": 12},
+    {"id": "baby", "name": "Baby bottle 250 ml", "brand": "Avent", "price": 8},
+    {"id": "bike", "name": "Bike helmet", "brand": "Trek", "price": 50, "tags": ["city tour", "red"]},
+    {"id": "shoe", "name": "Running shoe", "brand": "Nike", "price": 89},
+    {"id": "paste", "name": "Tooth paste", "brand": "Oral", "price": 2},
+]
+
+
+@pytest.fixture(scope="module", params=["bm25", "blend"])
+def shop(request):
+    return Searcher(request.param, language="en").fit(SHOP)
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "added", "suggestion"),
+    [
+        ("head phones", "phones", "head phones -> headphones", None),
+        ("wh1000xm4", "phones", "wh1000xm4 -> wh 1000xm4", "wh 1000xm4"),
+        ("16kg", "weight", "16kg -> 16 kg", "16 kg"),
+        ("750 ml", "bottle", "750 ml -> 750ml", None),
+        ("toothpaste", "paste", "toothpaste -> tooth paste", "tooth paste"),
+    ],
+)
+def test_spaces_and_hyphens_do_not_hide_a_product(shop, query, first, added, suggestion):
+    hits = shop.search(query)
+    assert hits[0].id == first
+    assert ({str(word) for word in hits.added}, hits.suggestion) == ({added}, suggestion)
+    reasons = shop.explain(query, first)
+    assert sum(reason.value for reason in reasons) == pytest.approx(hits[0].score, rel=1e-4)
+
+
+def test_short_or_unknown_parts_are_not_split(shop):
+    for query in ("bikeling", "16x", "x7", "helmetx9"):
+        assert all(word.kind != "spacing" for word in shop.search(query).added), query
+
+
+def test_a_word_that_only_fields_have_finds_the_documents_with_it(shop):
+    for query in ("nike", "NIKE", "brand:nike"):
+        assert {hit.id for hit in shop.search(query)} == {"bottle", "shoe"}, query
+    hits = shop.search("nike shoe")
+    assert hits[0].id == "shoe"
+    assert [str(word) for word in hits.added] == ["nike -> brand:nike"]  # no typo of bike
+    assert hits.suggestion is None
+    assert [hit.id for hit in shop.search("wust")] == ["weight"]  # accents fold
+    assert [hit.id for hit in shop.search("red", filter="price < 60")] == ["bike"]
+    assert not shop.search("red", filter="price > 60")
+    assert shop.explain("nike shoe", "shoe")[0].query_word == "shoe"
+    assert not any(word.kind == "field" for word in shop.search("which running shoe does nike make").added)
+    one = Searcher("bm25", language="en").fit(SHOP).remove(["bottle", "shoe"])
+    assert not one.search("nike").added or one.search("nike").added[0].kind == "spelling"
+
+
 def test_prefixes_are_searched(searcher):
     hits = searcher.search("computi*")
     assert hits[0].id == "d"
@@ -163,3 +218,10 @@ def test_suggest_follows_the_documents():
     assert searcher.suggest("mull") == ["Herr Müller"]
     searcher.add(Collection(["e"], ["Mulligan"], ["again"]))
     assert searcher.suggest("mull") == ["Mulligan", "Herr Müller"]
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "tell"), ("de", "bitte")])
+def test_words_without_content_are_no_typos(language, word):
+    texts = {"en": ["a tall cell", "the bell"], "de": ["in der Mitte", "zur Hütte"]}[language]
+    searcher = Searcher("bm25", language=language).fit(texts)
+    assert searcher.search(word).added == ()

@@ -277,7 +277,7 @@ def _check_sources(args: argparse.Namespace) -> None:
     if args.qrels and not args.queries and not os.path.exists(args.qrels):
         raise UsageError("--qrels needs --queries, which has the texts of the queries")
     if args.qrels and not args.queries:
-        _read_judgments(args)  # they contain the texts of the queries, or are refused
+        args.judged = _read_judgments(args)  # they contain the texts of the queries, or are refused
     if (args.judge or args.merge) and not args.qrels:
         raise UsageError("--judge and --merge choose among the judges of --qrels: give a judgment store")
     if args.assist:
@@ -330,7 +330,7 @@ def _read_sources(args: argparse.Namespace, documents: Collection) -> dict[str, 
         sources["queries"] = queries = read(both, encoding=args.encoding)
         sources["pairs"] = read_pairs(args.pairs, queries, documents, skip_unknown=skip)
     elif args.qrels:
-        judgments, program, texts = _read_judgments(args)
+        judgments, program, texts = getattr(args, "judged", None) or _read_judgments(args)
         queries = read_queries(args.queries, encoding=args.encoding) if args.queries else texts
         sources["queries"] = queries
         sources["qrels"] = check_known(judgments, queries, documents, skip_unknown=skip, path=args.qrels, texts=texts)

@@ -1,5 +1,6 @@
 """Typed columns for document fields other than title and text: the kinds (`columns`) and the choice of a kind."""
 
+from tacit.core.fields.columns import NUMBER as NUMBER
 from tacit.core.fields.columns import BooleanColumn as BooleanColumn
 from tacit.core.fields.columns import Column as Column
 from tacit.core.fields.columns import DateColumn as DateColumn

@@ -14,9 +14,11 @@ are memory-mapped and read value by value. `make_column` chooses the kind from t
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from operator import index
 from typing import Any, ClassVar
 
@@ -25,6 +27,8 @@ import numpy as np
 from tacit.core.texts import join_texts, take_texts
 
 MISSING_TIME = np.iinfo(np.int64).min
+MAX_WHOLE = 2**53  # float64 represents every integer up to this one exactly
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")  # not a code such as 007
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -154,8 +158,32 @@ class DateColumn(Column):
         return present
 
 
-class KeywordColumn(Column):
-    """Short texts, each distinct text stored once. Codes follow the sorted order of names."""
+class _NamedColumn(Column):
+    """Texts that are stored once, by codes in the sorted order of the names."""
+
+    codes: np.ndarray
+    names: Sequence[str]
+
+    @cached_property
+    def numbers(self) -> np.ndarray | None:
+        """The names as numbers, float64; None if a row has a name that is not a number, or too large for float64."""
+        found = np.full(len(self.names), np.nan)
+        for code, name in zip(self._used().tolist(), self.used_names(), strict=True):
+            if not NUMBER.fullmatch(name) or abs(number := float(name)) > MAX_WHOLE:
+                return None
+            found[code] = number
+        return None if np.isnan(found).all() else found
+
+    def used_names(self) -> Iterator[str]:
+        """Yield the names that rows have."""
+        return (self.names[code] for code in self._used().tolist())
+
+    def _used(self) -> np.ndarray:
+        return np.flatnonzero(np.bincount(self.codes[self.codes >= 0], minlength=len(self.names)))
+
+
+class KeywordColumn(_NamedColumn):
+    """Short texts."""
 
     kind = "keyword"
 
@@ -179,7 +207,7 @@ class KeywordColumn(Column):
         return present
 
 
-class KeywordsColumn(Column):
+class KeywordsColumn(_NamedColumn):
     """Lists of short texts."""
 
     kind = "keywords"

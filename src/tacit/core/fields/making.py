@@ -13,7 +13,9 @@ import numpy as np
 
 from tacit.core.errors import TacitError
 from tacit.core.fields.columns import (
+    MAX_WHOLE,
     MISSING_TIME,
+    NUMBER,
     BooleanColumn,
     Column,
     DateColumn,
@@ -26,10 +28,10 @@ from tacit.core.fields.columns import (
 from tacit.core.texts import TextWriter
 
 MAX_KEYWORD = 256  # characters; a field with a longer value has the kind text
-_MAX_WHOLE = 2**53  # float64 represents every integer up to this one exactly
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _DECIMAL_COMMA = re.compile(r"-?(0|[1-9][0-9]*|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]+)?")
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9:]{4,6})?)?")
+_THOUSANDS = re.compile(r"-?(0|[1-9][0-9]*|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9:]{4,6})?)?")
+_MISSING_WORDS = {"na", "n/a", "#n/a", "nan", "null", "none", "\\n", "-"}  # as spreadsheets and databases write them
 Written = bool | Literal["decimal comma"]  # whether values are text, and how numbers are written
 _BOOLEANS = {"true": True, "false": False}
 
@@ -42,8 +44,9 @@ def make_column(values: Sequence[Any], *, parse: Written = False, like: Column |
     values : sequence
         None (or NaN), numbers, booleans, texts, dates, and lists of these. Values of several kinds become keywords.
     parse : bool or "decimal comma", default=False
-        Parse numbers and booleans written as text, as in CSV files; an empty text is a missing value. With "decimal
-        comma", numbers may be written as 1.299,50.
+        Parse numbers and booleans written as text, as in CSV files; an empty text is a missing value, and so are
+        "N/A", "NULL" and similar words among numbers, booleans or dates. With "decimal comma", numbers may be written
+        as 1.299,50, otherwise as 1,299.50.
     like : Column or None, default=None
         Column whose kind is used if all values are missing.
 
@@ -68,12 +71,21 @@ def make_column(values: Sequence[Any], *, parse: Written = False, like: Column |
         return BooleanColumn(np.array([-1 if value is None else int(value) for value in plain], np.int8))
     if kinds <= {int, float}:
         return _numbers(plain) or _words(plain)
-    if kinds == {str}:
-        parsed = _parsed(plain) if parse else None
-        if parsed is None and parse == "decimal comma":
-            parsed = _with_decimal_comma(plain)
-        return parsed or (None if isinstance(like, KeywordColumn) else _dates(plain)) or _words(plain)
-    return _words(plain)
+    if isinstance(like, KeywordColumn) or not kinds <= {int, float, str}:
+        return _words(plain)
+    if kinds == {str} and not parse:
+        return _dates(plain) or _words(plain)
+    return _written(plain, parse) or _words(plain)
+
+
+def _written(values: Sequence[Any], parse: Written) -> Column | None:
+    """Return the column of numbers, booleans or dates that are written as text, or None if some value is none."""
+    texts = [value if value is None else _as_word(value).strip() for value in values]
+    texts = [None if text is None or text.lower() in _MISSING_WORDS else text for text in texts]
+    if all(text is None for text in texts):
+        return None
+    with_commas = _with_decimal_comma if parse == "decimal comma" else _with_thousands
+    return _parsed(texts) or with_commas(texts) or _dates(texts)
 
 
 def typed_fields(fields: Iterable[tuple[str, Sequence[Any]]]) -> dict[str, Sequence[Any]]:
@@ -138,7 +150,7 @@ def _missing(n_rows: int, like: Column | None) -> Column:
 def _numbers(values: Sequence[Any]) -> NumberColumn | None:
     """Return None if a number is infinite or too large to be stored exactly."""
     whole = all(value is None or isinstance(value, int) for value in values)
-    if any(isinstance(value, int) and abs(value) > _MAX_WHOLE for value in values):
+    if any(isinstance(value, int) and abs(value) > MAX_WHOLE for value in values):
         return None
     array = np.array([math.nan if value is None else value for value in values], np.float64)
     return None if np.isinf(array).any() else NumberColumn(array, whole)
@@ -146,7 +158,7 @@ def _numbers(values: Sequence[Any]) -> NumberColumn | None:
 
 def _parsed(values: Sequence[str | None]) -> Column | None:
     """Parse numbers or booleans written as text. A code with leading zeros, such as 007, is not a number."""
-    if all(value is None or _NUMBER.fullmatch(value) for value in values):
+    if all(value is None or NUMBER.fullmatch(value) for value in values):
         return _numbers([None if v is None else int(v) if v.lstrip("-").isdigit() else float(v) for v in values])
     words = [None if value is None else value.lower() for value in values]
     if all(word is None or word in _BOOLEANS for word in words):
@@ -161,6 +173,15 @@ def _with_decimal_comma(values: Sequence[str | None]) -> Column | None:
     if not any(value is not None and "," in value for value in values):  # 1.299 may be a version number
         return None
     return _parsed([None if value is None else value.replace(".", "").replace(",", ".") for value in values])
+
+
+def _with_thousands(values: Sequence[str | None]) -> Column | None:
+    """Parse numbers such as 1,299.50; None if some value is not such a number, or if all commas may be decimal."""
+    if not all(value is None or _THOUSANDS.fullmatch(value) for value in values):
+        return None
+    if not any(value is not None and "," in value and ("." in value or value.count(",") > 1) for value in values):
+        return None
+    return _parsed([None if value is None else value.replace(",", "") for value in values])
 
 
 def _dates(values: Sequence[str | None]) -> DateColumn | None:

@@ -83,6 +83,13 @@ def first_of(names: Sequence[str], columns: Collection[str], taken: Collection[s
     return next((known[name] for name in names if name in known), "")
 
 
+def _first_inner(names: Sequence[str], columns: Sequence[str], taken: Collection[str]) -> str:
+    """Return the first field of a nested object with one of the names, such as `details.description`."""
+    inner = {column.rpartition(".")[2]: column for column in reversed(columns) if "." in column and column not in taken}
+    found = first_of(names, inner)
+    return inner[found] if found else ""
+
+
 def find_roles(
     columns: Sequence[str], texts: Collection[str], options: ReadOptions, place: str, *, queries: bool
 ) -> Roles:
@@ -109,7 +116,8 @@ def find_roles(
     title = "" if queries else options.title
     taken = {*ids, *text, title, *options.named}
     if not text:
-        found = first_of(_QUERY_TEXTS if queries else _TEXTS, columns, taken)
+        names = _QUERY_TEXTS if queries else _TEXTS
+        found = first_of(names, columns, taken) or _first_inner(names, columns, taken)
         text = (found,) if found else ()
     if not title and not queries:
         title = first_of(_TITLES, columns, {*taken, *text})

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from tacit.core import Collection, DataError, TacitError, plural
+from tacit.core import Collection, DataError, TacitError, plural, shown
 from tacit.core.fields import Column, Written, make_column
 from tacit.core.texts import TextWriter
-from tacit.data.columns import id_problem, logger
+from tacit.data.columns import id_problem, id_text, logger
 from tacit.data.formats.roles import Roles, find_roles
 from tacit.data.formats.source import ReadOptions, Record, Table
 from tacit.data.jsonlines import forbidden_character, kind_of
@@ -53,10 +53,17 @@ def collect_table(table: Table, wanted: Wanted, options: ReadOptions, name: str 
     else:
         columns = list(table.columns) or list(dict.fromkeys(key for record in first for key in record.fields))
         columns = list(dict.fromkeys([*columns, *(key for record in first for key in record.fields)]))
+        columns = [name for name in columns if not _is_object(name, first)]
         texts = _text_columns(columns, first)
         roles = find_roles(columns, texts, options, table.place, queries=wanted.is_query)
     rows = _rows(records, roles, wanted, table)
     return collect_rows(rows, wanted, table.place, name, used=roles.used, written=table.written)
+
+
+def _is_object(name: str, records: Sequence[Record]) -> bool:
+    """Return whether all values of a field are objects, whose own fields have the values."""
+    values = [value for record in records if (value := record.fields.get(name)) is not None]
+    return bool(values) and all(isinstance(value, dict) for value in values)
 
 
 def _text_columns(columns: Sequence[str], records: Sequence[Record]) -> list[str]:
@@ -158,10 +165,11 @@ def _id(fields: Mapping[str, Any], roles: Roles, place: str, line: int) -> str:
     value = given[0] if given else None
     if isinstance(value, str):
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+        return id_text(value)
     label = next((name for name in roles.id if name in fields), "")
-    found = f"{label} is {kind_of(value)}" if label else f"no field {' or '.join(roles.id)}"
+    kind = shown(value) if isinstance(value, float) else kind_of(value)
+    found = f"{label} is {kind}" if label else f"no field {' or '.join(roles.id)}"
     raise DataError(f"{found}, want a string or a whole number", path=place, line=line)
 
 

@@ -1,11 +1,13 @@
 """A folder of texts: each `.txt`, `.md`, `.rst` or `.html` file below it is a document.
 
 The id is the path below the folder, and the title the first heading: a `#` or underlined line of Markdown or `title` in
-its front matter, `h1` or `title` in HTML. Plain text has no title. Hidden files and folders are skipped.
+its front matter, `h1` or `title` in HTML. Plain text has no title. Hidden files and folders are skipped. A page of HTML
+that is not UTF-8 is read in the encoding that it declares.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections import Counter
@@ -20,6 +22,8 @@ from tacit.data.formats.source import ReadOptions, Record, Table, open_source
 
 SUFFIXES = {".txt": "text", ".text": "text", ".md": "markdown", ".markdown": "markdown", ".rst": "markdown"}
 SUFFIXES |= {".html": "html", ".htm": "html", ".xhtml": "html"}
+_ABOUT = {"readme", "license", "licence"}
+_CHARSET = re.compile(rb"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n(---|\.\.\.)[ \t]*(\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t#]*$")
@@ -32,7 +36,10 @@ _BLOCKS = {
 
 
 def find_texts(folder: Path) -> list[Path]:
-    """Return text files below a folder, in order of their paths; report the types of other files."""
+    """Return text files below a folder, in order of their paths; report the types of other files.
+
+    A README or licence beside other files only describes them.
+    """
     found, others = list[Path](), Counter[str]()
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -42,6 +49,8 @@ def find_texts(folder: Path) -> list[Path]:
                 found.append(Path(root, name))
             elif not name.startswith("."):
                 others[suffix or "without a suffix"] += 1
+    if others and all(path.stem.lower() in _ABOUT for path in found):
+        return []
     if found and others:
         kinds = ", ".join(f"{suffix} {n}" for suffix, n in others.most_common(5))
         logger.warning("%s: left out: %s (%s)", folder, plural(sum(others.values()), "other file"), kinds)
@@ -56,11 +65,11 @@ def read_texts(folder: Path, files: list[Path], options: ReadOptions) -> Table:
 def _records(folder: Path, files: list[Path], options: ReadOptions) -> Iterator[Record]:
     for number, path in enumerate(files, start=1):
         kind = SUFFIXES[path.suffix.lower()]
-        title, text = split_title(_content(path, options), kind)
+        title, text = split_title(_content(path, options, kind), kind)
         yield Record(number, {"id": path.relative_to(folder).as_posix(), "title": title, "text": text})
 
 
-def _content(path: Path, options: ReadOptions) -> str:
+def _content(path: Path, options: ReadOptions, kind: str) -> str:
     pieces, size = list[bytes](), 0
     for chunk in open_source(path, options).chunks:
         pieces.append(chunk)
@@ -71,12 +80,28 @@ def _content(path: Path, options: ReadOptions) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if kind == "html" and (encoding := _declared_encoding(content)):
+            return content.decode(encoding, "replace").replace("\0", "\ufffd")
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(not_utf8(error), path=path, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise DataError("the text contains the character U+0000, want text", path=path, line=line)
     return text
+
+
+def _declared_encoding(page: bytes) -> str:
+    """Return the encoding that a page declares in its first bytes, or an empty string; Latin-1 as browsers read it.
+
+    >>> _declared_encoding(b'<meta charset="iso-8859-1">'), _declared_encoding(b"<meta charset=no-such>")
+    ('cp1252', '')
+    """
+    named = _CHARSET.search(page[:1024])
+    try:
+        name = codecs.lookup(named[1].decode("ascii")).name if named else ""
+    except LookupError:
+        return ""
+    return "cp1252" if name in ("iso8859-1", "ascii") else name
 
 
 def split_title(content: str, kind: str) -> tuple[str, str]:

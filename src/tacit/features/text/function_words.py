@@ -26,7 +26,7 @@ FUNCTION_WORDS = {
         "behind beside besides beyond despite except until till since per via as off out up down toward towards and or "
         "but nor if because although though unless whereas however therefore thus hence be am is are was were been "
         "being do does did doing done have has had having can cannot could may might must shall should will would "
-        "ought s please explain tell describe thank thanks hello want know give",
+        "ought s please explain tell describe thank thanks thx hello hi hey pls want know give",
     "de":
         "der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines dies diese "
         "diesen diesem dieser dieses jene jenen jenem jener jenes jede jeden jedem jeder jedes alle allen allem aller "
@@ -39,8 +39,9 @@ FUNCTION_WORDS = {
         "trotz bis und oder aber denn doch sondern weil wenn als da dass daß damit obwohl auch nur noch schon so sehr "
         "nicht nichts nie nun jetzt hier dort dann also etwa etwas bin bist ist sind seid war waren wäre gewesen habe "
         "haben hast hat hatte hatten werde werden wird wurde wurden worden kann können konnte könnte muss müssen "
-        "musste soll sollen sollte will wollen wollte darf dürfen mag möchte bitte danke erkläre erklären sage sagen "
-        "gib",
+        "musste soll sollen sollte will wollen wollte darf dürfen mag möchte kannst könntest können willst würde "
+        "würden würdest weißt gibt gib sage sag sagen bitte danke hallo erkläre erklär erklären erzähle erzähl "
+        "erzählen beschreibe beschreib",
     "fr":
         "le la les un une des du de d l ce cet cette ces ça cela ceci celui celle ceux celles mon ma mes ton ta tes "
         "son sa ses notre nos votre vos leur leurs je j me m moi tu te t toi il elle on nous vous ils elles lui eux se "
@@ -50,17 +51,20 @@ FUNCTION_WORDS = {
         "non oui rien à au aux avec sans sous sur dans par pour vers chez entre contre depuis pendant avant après "
         "derrière devant et ou mais donc or ni car puisque lorsque parce afin être suis es sommes êtes sont était "
         "étaient été sera serait soit avoir ai as a avons avez ont avait avaient eu aura aurait peut peuvent pouvoir "
-        "doit doivent devoir faut plaît svp merci expliquer explique expliquez dire dis dites",
+        "doit doivent devoir faut peux veux veut voudrais pouvez pourrais pourriez sais plaît svp merci bonjour "
+        "expliquer explique expliquez décris dire dis dites raconte racontez",
     "es":
         "el la los las lo un una unos unas al del este esta estos estas esto ese esa esos esas eso aquel aquella "
         "aquellos aquellas mi mis tu tus su sus nuestro nuestra nuestros nuestras vuestro vuestra yo me mí tú te ti "
-        "él ella ello ellos ellas nos nosotros vosotros os usted ustedes se sí le les que qué quien quién quienes cual "
-        "cuál cuales cuáles cuyo cómo como dónde donde cuándo cuando cuánto cuántos cuánta cuántas por porque para "
-        "todo toda todos todas otro otra otros otras mismo misma mismos mismas cada algún alguna algunos algunas "
+        "él ella ello ellos ellas nos nosotros vosotros os usted ustedes se sí le les que qué quien quién quienes "
+        "cual cuál cuales cuáles cuyo cómo como dónde donde cuándo cuando cuánto cuántos cuánta cuántas por porque "
+        "para todo toda todos todas otro otra otros otras mismo misma mismos mismas cada algún alguna algunos algunas "
         "ningún ninguna mucho mucha muchos muchas poco más menos muy tan tanto también ya aún no nada nunca siempre a "
         "ante bajo con contra de desde durante en entre hacia hasta sin sobre tras según y e o u pero sino si aunque "
-        "pues ser es soy eres son somos era eran fue fueron sido sea siendo estar está están estoy estaba haber ha han "
-        "he hay había hemos puede pueden puedo poder debe deben favor gracias explica explicar explique dime decir",
+        "pues ser es soy eres son somos era eran fue fueron sido sea siendo estar está están estoy estaba haber ha "
+        "han he hay había hemos puede pueden puedo puedes podría podrías poder debe deben quiero quieres quisiera "
+        "sabe sabes algo alguien favor gracias hola explica explicar explique explícame describe dime decir "
+        "cuéntame háblame",
     "it":
         "il lo la i gli le un uno una del dello della dei degli delle dell al allo alla ai agli alle all dal dallo "
         "dalla dai dagli dalle nel nello nella nei negli nelle nell sul sullo sulla sui sugli sulle questo questa "
@@ -68,9 +72,10 @@ FUNCTION_WORDS = {
         "vostro vostra loro io me mi tu te ti egli lui lei esso essa noi ci voi vi essi si ne che chi cui quale quali "
         "cosa come dove quando quanto quanti perché perchè tutto tutta tutti tutte altro altra altri altre stesso "
         "stessa ogni qualche alcuni alcune nessuno molto molti poco più meno anche ancora già mai sempre non nulla "
-        "niente a ad con da di in per su tra fra senza sotto sopra verso e ed o ma se però quindi mentre essere è sono "
-        "sei siamo era erano stato stata sia avere ha ho hai hanno abbiamo aveva può possono potere deve devono dovere "
-        "favore grazie spiega spiegare spiegami dimmi dire",
+        "niente qualcosa qualcuno a ad con da di in per su tra fra senza sotto sopra verso e ed o ma se però quindi "
+        "mentre essere è sono sei siamo era erano stato stata sia avere ha ho hai hanno abbiamo aveva può possono "
+        "potere deve devono dovere puoi potresti vorrei voglio sai favore grazie ciao spiega spiegare spiegami "
+        "descrivi dimmi dire raccontami parlami dammi",
     "pt":
         "o a os as um uma uns umas do da dos das no na nos nas ao aos à às pelo pela pelos pelas num numa este esta "
         "estes estas isto esse essa esses essas isso aquele aquela aqueles aquelas aquilo meu minha meus minhas teu "
@@ -79,7 +84,8 @@ FUNCTION_WORDS = {
         "outro outra outros outras mesmo mesma cada algum alguma alguns algumas nenhum muito muita muitos muitas pouco "
         "mais menos também já ainda não nada nunca sempre ante com contra de desde durante em entre até sem sob sobre "
         "e ou mas nem embora pois ser é sou são somos era eram foi foram sido seja estar está estão estava haver há "
-        "ter tem têm tinha pode podem poder deve devem favor obrigado explica explique explicar diga dizer",
+        "ter tem têm tinha pode podem podes poderia posso poder deve devem quero queria sabe algo alguém favor "
+        "obrigado obrigada olá explica explique explicar descreva diga dizer fale",
     "nl":
         "de het een dit dat deze die elk elke ieder iedere alle alles geen sommige andere ander zulke ik mij me mijn "
         "jij je jou jouw u uw hij hem zijn zij ze haar wij we ons onze jullie hen hun zich men iemand iets niemand "
@@ -87,7 +93,7 @@ FUNCTION_WORDS = {
         "tussen tegen door zonder tot tijdens sinds te en maar want dus omdat als dan toen terwijl hoewel ook nog al "
         "niet wel nu er hier daar zo zeer heel meer meest ben bent is was waren geweest heb hebt heeft hebben had "
         "hadden word wordt worden werd werden kan kunnen kon moet moeten mag mogen zal zullen zou zouden wil willen "
-        "alstublieft alsjeblieft bedankt leg uitleggen vertel geef",
+        "kun kunt wilt weet alstublieft alsjeblieft bedankt hallo leg uitleggen beschrijf vertel vertellen geef",
     "sv":
         "en ett den det de denna detta dessa varje alla allt ingen inget inga någon något några annan annat andra jag "
         "mig min mitt mina du dig din ditt dina han honom hans hon henne hennes vi oss vår vårt våra ni er ert era dem "

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 N_FORMS = 3  # spellings stored for each term, the most frequent
 N_BINS = 32  # letters are counted by their code modulo this
 LEAST_LETTERS = (4, 8)  # minimum length of a word with one edit, and with two
-_LAST_ALPHABET = "\u0e00"  # later scripts have no letters, or no spaces
+LAST_ALPHABET = "\u0e00"  # later scripts have no letters, or no spaces
 _LAST_ACCENTED = "\u0530"  # Latin, Greek and Cyrillic are below
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 N_CHARACTERS = 4
@@ -131,7 +131,7 @@ class Lexicon:
         plain = self._unaccented.get(without_accents(word))
         if plain is not None:
             return Near(plain, 0)
-        if not word.isalpha() or max(word) >= _LAST_ALPHABET:
+        if not word.isalpha() or max(word) >= LAST_ALPHABET:
             return None
         for distance, least in enumerate(LEAST_LETTERS, start=1):
             if len(word) >= least and (found := self._within(word, distance)) is not None:

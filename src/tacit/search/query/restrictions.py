@@ -16,11 +16,31 @@ import numpy as np
 
 from tacit.core import Collection, UsageError
 from tacit.core.fields import KeywordColumn, KeywordsColumn, TextColumn
+from tacit.features.text.lexicon import without_accents
 from tacit.features.text.words import Segmenter, UnicodeWords, fold
 from tacit.search.filters import parse_filter
 from tacit.search.query.language import Restriction
 
 TITLE = "title"
+MAX_VALUES = 10_000  # of a keyword field whose words are searched
+LEAST_LETTERS = 3  # of a word in a value of several words
+_Named = KeywordColumn | KeywordsColumn
+
+
+def words_of_values(fields: Mapping[str, Any], segmenter: Segmenter) -> dict[str, Restriction]:
+    """Return by word, without accents, the restriction to the keyword field of which a value contains it.
+
+    Of several fields, the one with the fewest values counts. Fields with more than MAX_VALUES values are left out:
+    these are codes or addresses, not brands or categories.
+    """
+    found: dict[str, Restriction] = {}
+    named = [(len(column.names), name) for name, column in fields.items() if isinstance(column, _Named)]
+    for n_values, name in sorted(named):
+        for value in fields[name].used_names() if n_values <= MAX_VALUES else ():
+            words = segmenter.words(value)
+            for word in words if len(words) == 1 else [word for word in words if len(word) >= LEAST_LETTERS]:
+                found.setdefault(without_accents(word), Restriction(word, name))
+    return found
 
 
 class Contains:

@@ -16,7 +16,8 @@ from tacit.app.web.interface.answers import returns
 from tacit.app.web.parts import Service
 from tacit.app.web.reading import JsonRoute
 from tacit.app.web.workspace import Version
-from tacit.core import TacitError
+from tacit.core import Collection, TacitError
+from tacit.data.columns import check_ids
 from tacit.search import Hits
 from tacit.search.query.language import may_read_texts
 from tacit.search.selecting import Selection, make_selection
@@ -146,14 +147,14 @@ def add_documents(
     upsert: Annotated[bool, Query(description="replace documents with known ids")] = False,
 ) -> Any:
     """No training is needed; with `upsert`, documents with known ids are replaced."""
-    documents = collection_of([Entry(given.id, given.title, given.text, given.fields) for given in body])
+    documents = _collection([Entry(given.id, given.title, given.text, given.fields) for given in body])
     return service.workspace.add(documents, upsert=upsert)._asdict()
 
 
 @router.put("/documents/{document:path}", summary="Add or replace one document", responses=returns(answers.DocumentPut))
 def put_document(service: Service, document: DocumentId, body: bodies.ContentBody) -> Any:
     """No training is needed."""
-    documents = collection_of([Entry(document, body.title, body.text, body.fields)])
+    documents = _collection([Entry(document, body.title, body.text, body.fields)])
     changed = service.workspace.add(documents, upsert=True)
     return {"id": document} | changed._asdict()
 
@@ -191,3 +192,8 @@ def search_together(group: tuple[Version, int, Selection], queries: list[str]) -
 def _answers(version: str, query: str, hits: Hits) -> Response:
     """Return the response as it is sent, because FastAPI would copy and check every value again."""
     return JSONResponse({"model": version, "query": query} | hits.to_json())
+
+
+def _collection(documents: Sequence[Entry]) -> Collection:
+    check_ids("id", [document.id for document in documents])
+    return collection_of(documents)

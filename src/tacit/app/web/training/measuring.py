@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from tacit.app.web.training.verdicts import MEASURE, SHOWN, means_of
 from tacit.app.web.workspace import Workspace
 from tacit.core import TacitError
-from tacit.judge import JudgmentStore, merged_judgments
+from tacit.judge import JudgmentStore, judgments_about, merged_judgments
 from tacit.judge.advise.collections import CollectionTask
 from tacit.search import Searcher
 
@@ -62,7 +62,7 @@ def measure_now(searcher: Searcher, store: JudgmentStore) -> dict[str, Any]:
         return _without("several programs have judged, and no person")
     known = store.queries()
     known = known.take([row for row, text in enumerate(known.texts) if text])
-    judgments = merged_judgments(store, people or list(kinds), "last")
+    judgments = judgments_about(merged_judgments(store, people or list(kinds), "last"), searcher.documents_)
     try:
         task = CollectionTask.of(searcher.documents_, known, judgments, SHOWN, threads=1)
         values = task.measure(searcher, np.arange(len(task.queries)))

@@ -21,7 +21,7 @@ import numpy as np
 
 from tacit.app.web.training.verdicts import MEASURE, MEASURES, SAME, fingerprint_of, make_verdict
 from tacit.core import Collection, Judgments, TacitError, plural
-from tacit.judge import JudgmentStore, merged_judgments
+from tacit.judge import JudgmentStore, judgments_about, merged_judgments
 from tacit.judge.advise.advice import CURVE
 from tacit.judge.advise.assisted import assisted_candidate
 from tacit.judge.advise.collections import CollectionCandidate, CollectionTask
@@ -68,6 +68,7 @@ def train(job: dict[str, Any]) -> None:
     running = Searcher.load(job["model"])
     with JudgmentStore(job["store"], read_only=True) as store:
         judgments = merged_judgments(store, [job["judge"]] if job["judge"] else [], "last")
+        judgments = judgments_about(judgments, running.documents_)
         program = merged_judgments(store, [job["assist"]]) if job.get("assist") else None
         queries = store.queries()
         by_program = (job["judge"], "program") in [(judge.name, judge.kind) for judge in store.judges()]
