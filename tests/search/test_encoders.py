@@ -1,14 +1,25 @@
 """Encoders: passages, the cache of vectors, what a model records of its encoder, and what happens without it."""
 
 import json
+import re
+import sys
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tacit.core import Collection, TacitError, UsageError
 from tacit.search import Searcher, encoders
-from tacit.search.encoders import MODEL2VEC, Encoder, EncoderInfo, as_encoder, hash_folder, load_encoder
+from tacit.search.encoders import (
+    MODEL2VEC,
+    SENTENCE_TRANSFORMERS,
+    Encoder,
+    EncoderInfo,
+    as_encoder,
+    hash_folder,
+    load_encoder,
+)
 from tacit.search.vector_cache import BATCH, VectorCache
 from tacit.search.vectors import cut_texts, encode_documents, make_probes, uncut_texts
 
@@ -73,6 +84,97 @@ def test_documents_of_several_passages(documents):
     assert set(encode_documents(Encoder(Model()), list(documents.full_texts()))) == {"vectors"}
 
 
+class Transformer(Model):
+    """A stand-in for a model of sentence-transformers, with prompts."""
+
+    class Tokenizer:
+        def tokenize(self, text):
+            return text.split()
+
+    tokenizer, max_seq_length = Tokenizer(), 20
+
+    def __init__(self, prompts):
+        super().__init__()
+        self.prompts = prompts
+
+    def encode_document(self, texts, prompt_name=None, **options):
+        return self.encode([self.prompts.get(prompt_name, "") + text for text in texts])
+
+    encode_query = encode_document
+
+
+@pytest.mark.parametrize(
+    ("prompts", "query", "document"),
+    [
+        ({}, "text", "text"),
+        ({"query": "", "document": ""}, "text", "text"),
+        ({"query": "query: ", "document": "", "passage": "passage: "}, "query: text", "passage: text"),
+        ({"query": "ask: ", "document": "doc: ", "passage": "passage: "}, "ask: text", "doc: text"),
+    ],
+)
+def test_declared_prompts_are_used(prompts, query, document):
+    model = Transformer(prompts)
+    encoder = Encoder(model, "m", SENTENCE_TRANSFORMERS)
+    encoder.encode(["text"], "query")
+    encoder.encode(["text"], "document")
+    assert model.asked == [query, document]
+
+
+def test_the_prompt_of_documents_takes_part_of_the_window(monkeypatch, tmp_path):
+    (tmp_path / "modules.json").write_text("[]")
+    made = Transformer({"query": "one two three four ", "document": "the text is "})
+    library = SimpleNamespace(SentenceTransformer=lambda name, device: made)
+    bars = SimpleNamespace(is_progress_bar_enabled=lambda: False, disable_progress_bar=lambda: None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "transformers.utils", SimpleNamespace(logging=bars))
+    assert load_encoder(str(tmp_path)).window == 20 - 2 - 3
+
+
+def test_an_empty_text_gets_a_vector_of_zeros():
+    encoder = Encoder(lambda texts: np.ones((len(texts), 3)))
+    for kind in ("query", "document"):
+        assert encoder.encode(["", "a", " \n"], kind).tolist() == [[0] * 3, [1] * 3, [0] * 3]
+        assert encoder.encode([""], kind).tolist() == [[0] * 3]
+
+
+def test_empty_documents_are_no_hits_by_their_vectors(known, documents):
+    class Shifted(Model):
+        def encode(self, texts):
+            return super().encode(texts) + 1.0  # all vectors are alike, and that of an empty text like that of a query
+
+    known["model"] = Shifted()
+    empty = Collection(["empty", "blank"], ["", " "], ["", "\n"])
+    searcher = Searcher(encoder="known", dim=5, vectors=8.0).fit(documents).add(empty)
+    assert not {"empty", "blank"} & {hit.id for hit in searcher.search("unheard", k=len(documents) + 2)}
+
+
+def test_lone_surrogates_reach_no_model():
+    model = Model()
+    encoder = Encoder(model, window=3)
+    assert encoder.passages("bad \ud800 text " * 9)[0].startswith("bad \ud800")
+    encoder.encode(["bad \ud800 text"], "document")
+    assert model.asked == ["bad ? text"]
+
+
+def test_a_tensor_that_needs_a_gradient_is_an_array_too():
+    class Tensor:
+        def __init__(self, rows, device):
+            self.rows, self.device = rows, device
+
+        def __array__(self, dtype=None, copy=None):
+            if self.device:
+                raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+            return np.array(self.rows, dtype)
+
+        def detach(self):
+            return Tensor(self.rows, "")
+
+        cpu = float = detach
+
+    assert Encoder(lambda texts: Tensor([[1.0, 2.0]], "cuda")).encode(["a"], "query").tolist() == [[1, 2]]
+
+
 def test_vectors_are_kept_by_text_and_kind(tmp_path):
     model = Model()
     encoder = Encoder(model, "m", MODEL2VEC, "hash")
@@ -97,6 +199,26 @@ def test_a_cut_cache_goes_on_from_its_last_whole_vector(tmp_path, cut):
     assert np.array_equal(VectorCache(encoder, tmp_path).look_up(texts, "document"), wanted)
     assert 1 <= len(model.asked) <= 2, "those that were cut off"
     assert np.array_equal(VectorCache(encoder, tmp_path).look_up(texts, "document"), wanted)
+
+
+def test_texts_that_two_processes_wrote_are_found(tmp_path):
+    encoder = Encoder(Model(), "m", MODEL2VEC, "hash")
+    first, second = VectorCache(encoder, tmp_path), VectorCache(encoder, tmp_path)
+    first.look_up(["a", "b"], "document")
+    wanted = second.look_up(["a", "b", "c"], "document")
+    encoder.model.asked.clear()
+    assert np.array_equal(VectorCache(encoder, tmp_path).look_up(["a", "b", "c"], "document"), wanted)
+    assert encoder.model.asked == []
+
+
+def test_only_the_vectors_asked_for_are_read(tmp_path, monkeypatch):
+    encoder = Encoder(Model(), "m", MODEL2VEC, "hash")
+    wanted = VectorCache(encoder, tmp_path).look_up([f"text {n}" for n in range(200)], "document")
+    read, reading = [], VectorCache._read_vectors
+    spy = lambda cache, rows: read.append(len(rows)) or reading(cache, rows)  # noqa: E731
+    monkeypatch.setattr(VectorCache, "_read_vectors", spy)
+    assert np.array_equal(VectorCache(encoder, tmp_path).look_up(["text 7"], "document"), wanted[[7]])
+    assert read == [1]
 
 
 def test_an_interrupted_run_keeps_what_it_has_encoded(tmp_path):
@@ -143,6 +265,30 @@ def test_a_second_fit_encodes_nothing(known, documents):
     assert known["model"].asked == ["a text"], "asked for its dimension"
 
 
+def test_a_folder_given_by_a_relative_path_is_found_from_any_folder(monkeypatch, tmp_path, documents, caplog):
+    model, given = Model(), tmp_path / "one" / "encoder"
+    (tmp_path / "other").mkdir()
+    given.mkdir(parents=True)
+    (given / "tokenizer.json").write_text("{}")
+    (given / "model.safetensors").write_text("")
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(encoders, "_static_model", lambda name: (model, 0))
+    monkeypatch.chdir(tmp_path / "one")
+    Searcher(encoder="encoder", dim=5, vectors=2.0).fit(documents).save(tmp_path / "model")
+    monkeypatch.chdir(tmp_path / "other")
+    model.asked.clear()
+    searcher = Searcher.load(tmp_path / "model")
+    assert searcher.search("cats number4", k=3)
+    assert model.asked[-1] == "cats number4"
+    given.rename(tmp_path / "moved")
+    Searcher.load(tmp_path / "model").search("cats number4", k=3)
+    assert "cannot be loaded: there is no such folder" in caplog.text
+    (tmp_path / "moved").rename("encoder")
+    model.asked.clear()
+    Searcher.load(tmp_path / "model").search("cats number4", k=3)
+    assert model.asked[-1] == "cats number4", "by the relative path, if both moved together"
+
+
 def test_without_its_encoder_a_model_ranks_by_words_and_says_so_once(known, documents, tmp_path, caplog):
     Searcher(encoder="known", dim=5, vectors=2.0).fit(documents).save(tmp_path / "model")
     known["present"] = False
@@ -175,6 +321,9 @@ def test_a_record_that_is_not_ours_is_refused(text):
 def test_mistakes_in_names_and_folders(tmp_path):
     with pytest.raises(UsageError, match="is no folder of an encoder, want one of sentence-transformers"):
         load_encoder(str(tmp_path))
+    for name in (str(tmp_path / "absent"), "./absent", "../absent/potion", "models/absent/potion"):
+        with pytest.raises(UsageError, match=f"encoder '{re.escape(name)}' cannot be loaded: there is no such folder"):
+            load_encoder(name)
     with pytest.raises(TacitError, match=r"encoder 'absent/potion' (needs the package|cannot be loaded by) "):
         load_encoder("absent/potion")
     with pytest.raises(UsageError, match="bm25 reads no vectors of another model, want blend for encoder"):

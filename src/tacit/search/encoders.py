@@ -4,7 +4,8 @@ Two libraries are supported, and imported only when used: sentence-transformers 
 model2vec (extra `static`, static vectors without torch). In Python, any object with `encode` also works.
 
 A text longer than the window of the model is split into overlapping passages of one window each. Prompts that the model
-declares for queries and documents are used (`encode_query`, `encode_document`).
+declares for queries and documents are used (`encode_query`, `encode_document`), and the window of a passage is shorter
+by the prompt of documents. A text without any character gets a vector of zeros.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ WORDS_PER_TOKEN = 0.6  # of a model without a usable tokenizer
 OVERLAP = 0.125  # part of a window that the next passage repeats
 MAX_PASSAGES = 64  # of a document; the rest of a longer text is not encoded
 STATIC_NAMES = ("potion", "m2v", "model2vec")  # parts of names of model2vec models on the hub
+PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # names by kind of text
 NOT_HASHED = (".md", ".onnx", ".ot", ".h5")  # descriptions, and weights for other libraries
 
 
@@ -39,7 +41,7 @@ class EncoderInfo:
     Parameters
     ----------
     name : str
-        Name or folder, as it was given.
+        Name on the hub, or absolute path of the folder.
     kind : str
         The library that loads it, or "object".
     hash : str
@@ -126,8 +128,18 @@ class Encoder:
 
     def encode(self, texts: Sequence[str], kind: str) -> np.ndarray:
         """Return vectors of texts, float32 (n_texts, dim); `kind` is "query" or "document"."""
-        options = {"show_progress_bar": False} if self.kind == SENTENCE_TRANSFORMERS else {}
-        return encode_texts(self.model, texts, kind, **options)
+        given = [row for row, text in enumerate(texts) if text.strip()]
+        if len(given) < len(texts):  # models give empty texts a vector too, which is near that of any short query
+            vectors = np.zeros((len(texts), self.info.dim), np.float32)
+            if given:
+                vectors[given] = self.encode([texts[row] for row in given], kind)
+            return vectors
+        options: dict[str, Any] = {}
+        if self.kind == SENTENCE_TRANSFORMERS:
+            options = {"show_progress_bar": False}
+            prompt = _prompt_name(self.model, kind)
+            options |= {"prompt_name": prompt} if prompt else {}
+        return encode_texts(self.model, [_whole_characters(text) for text in texts], kind, **options)
 
     def passages(self, text: str) -> list[str]:
         """Return the text, or overlapping parts of one window each if it is longer."""
@@ -143,7 +155,7 @@ class Encoder:
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Start and end of each token in a text, without special tokens."""
-        return self._tokenize(text)
+        return self._tokenize(_whole_characters(text))
 
     @cached_property
     def _tokenize(self) -> Callable[[str], list[tuple[int, int]]]:
@@ -157,6 +169,20 @@ class Encoder:
             whole.no_truncation()  # the library truncates to its window
             return lambda text: list(whole.encode(text, add_special_tokens=False).offsets)
         return lambda text: list(_words(text))
+
+
+def _whole_characters(text: str) -> str:
+    """Return the text with lone surrogates as question marks; tokenizers refuse them."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _prompt_name(model: Any, kind: str) -> str | None:
+    """Return the name of the prompt for a kind of text; None: none is declared.
+
+    sentence-transformers adds an empty prompt `document`, and would use it instead of a declared prompt `passage`.
+    """
+    prompts = getattr(model, "prompts", None) or {}
+    return next((name for name in PROMPTS[kind] if prompts.get(name)), None)
 
 
 def _words(text: str) -> Iterator[tuple[int, int]]:
@@ -181,7 +207,10 @@ def encode_texts(encode: Any, texts: Iterable[str], kind: str, **options: Any) -
         raise UsageError(f"encode is a {type(encode).__name__}, want a function of texts, or a model with `encode`")
     given = list(texts)
     try:
-        found = np.ascontiguousarray(read(given, **options), np.float32)
+        made = read(given, **options)
+        if hasattr(made, "detach"):  # a tensor of torch, which may be on another device or of another type
+            made = made.detach().cpu().float()
+        found = np.ascontiguousarray(made, np.float32)
     except (TypeError, ValueError) as error:
         raise TacitError(f"encode returned no array of numbers: {' '.join(str(error).split())}") from error
     if found.ndim != 2 or len(found) != len(given):
@@ -211,7 +240,9 @@ def load_encoder(name: str) -> Encoder:
     folder = Path(check_path(name, "encoder"))
     if folder.exists():
         kind = _kind_of_folder(folder)
-        return _load(name, kind, hash_folder(folder))
+        return _load(str(folder.resolve()), kind, hash_folder(folder))
+    if folder.is_absolute() or len(folder.parts) > 2 or name.startswith("."):  # the hub has NAME and OWNER/NAME
+        raise UsageError(f"encoder {name!r} cannot be loaded: there is no such folder")
     kind = MODEL2VEC if any(part in name.lower() for part in STATIC_NAMES) else SENTENCE_TRANSFORMERS
     return _load(name, kind, hashlib.sha256(f"{kind} {name}".encode()).hexdigest()[:16])
 
@@ -254,8 +285,11 @@ def _sentence_transformer(name: str) -> tuple[Any, int]:
     finally:
         if shown:
             logging.enable_progress_bar()
-    n_tokens = float(getattr(model, "max_seq_length", None) or 256)
-    return model, int(max(8, min(n_tokens, LONGEST_WINDOW) - 2))  # less the special tokens
+    n_tokens = min(float(getattr(model, "max_seq_length", None) or 256), LONGEST_WINDOW) - 2  # less the special tokens
+    prompt = _prompt_name(model, "document")
+    if prompt:
+        n_tokens -= len(model.tokenizer.tokenize(model.prompts[prompt]))
+    return model, int(max(8, n_tokens))
 
 
 def _static_model(name: str) -> tuple[Any, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
 import numpy as np
@@ -434,8 +435,8 @@ class SearchAnswers(Estimator):
     def _load_encoder(self) -> Encoder | None:
         info = None if self.encoder_ is None else EncoderInfo.from_text(self.encoder_)
         given = self.encoder if self.encode is None else self.encode
-        if given is None and info is not None and info.kind != OBJECT:
-            given = info.name
+        if self.encode is None and info is not None and info.kind != OBJECT and not (given and Path(given).exists()):
+            given = info.name  # a folder given by a relative path is found from any folder
         if given is None:
             return None
         try:

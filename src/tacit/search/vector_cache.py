@@ -41,21 +41,28 @@ class VectorCache:
         base = folder or ((found := cache_folder()) and found / "vectors")
         self.encoder, self.dim = encoder, encoder.info.dim
         self.folder = base / encoder.hash if base and encoder.hash else None
-        self._place: dict[bytes, int] = {}
-        self._vectors = np.empty((0, self.dim), np.float16)
-        self._read()
+        self._place: dict[bytes, int] = {}  # rows of the file
+        self._read_keys()
 
-    def _read(self) -> None:
+    def _read_keys(self) -> None:
         if self.folder is None:
             return
         try:
             keys = (self.folder / "keys").read_bytes()
-            vectors = np.fromfile(self.folder / "vectors", np.float16)
+            n_vectors = (self.folder / "vectors").stat().st_size // (2 * self.dim)
         except OSError:
             return
-        n_known = min(len(keys) // KEY_BYTES, len(vectors) // self.dim)
-        self._vectors = vectors[: n_known * self.dim].reshape(n_known, self.dim)
+        n_known = min(len(keys) // KEY_BYTES, n_vectors)
         self._place = {keys[KEY_BYTES * row : KEY_BYTES * (row + 1)]: row for row in range(n_known)}
+
+    def _read_vectors(self, rows: list[int]) -> np.ndarray:
+        """Return some vectors of the file, which may be larger than memory."""
+        if not rows:
+            return np.empty((0, self.dim), np.float16)
+        assert self.folder is not None
+        shape = max(rows) + 1, self.dim
+        found: np.ndarray = np.memmap(self.folder / "vectors", np.float16, "r", shape=shape)[rows]
+        return np.asarray(found)
 
     def look_up(self, texts: Sequence[str], kind: str) -> np.ndarray:
         """Return unit vectors of texts, float16 (n_texts, dim); unknown texts are encoded and cached.
@@ -65,7 +72,8 @@ class VectorCache:
         keys = [_key(kind, text) for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._place}
         order = sorted(missing, key=lambda key: -len(missing[key]))  # texts of one length are encoded together
-        made = list[np.ndarray]()
+        known = [key for key in dict.fromkeys(keys) if key in self._place]
+        made = [self._read_vectors([self._place[key] for key in known])]
         with progress_bar(f"encoding {kind} texts", sum(map(len, missing.values()))) as advance:  # characters
             for block in cut(len(order), BATCH):
                 given = [missing[key] for key in order[block]]
@@ -73,9 +81,8 @@ class VectorCache:
                 made.append(check_vectors("vectors", vectors, len(vectors), self.dim).astype(np.float16))
                 self._keep(order[block], made[-1])
                 advance(sum(map(len, given)))
-        self._place |= {key: len(self._vectors) + row for row, key in enumerate(order)}
-        self._vectors = np.concatenate([self._vectors, *made])
-        return self._vectors[[self._place[key] for key in keys]]
+        row_of = {key: row for row, key in enumerate([*known, *order])}
+        return np.concatenate(made)[[row_of[key] for key in keys]]
 
     def _keep(self, keys: list[bytes], vectors: np.ndarray) -> None:
         if self.folder is None:
