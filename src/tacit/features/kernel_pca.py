@@ -41,6 +41,10 @@ SMALLEST_SHARE = 1e-10
 # Eigenvalues that differ by a smaller share are equal up to rounding.
 EQUAL_SHARE = 1e-8
 
+# Components have so many binary digits below their largest value, so that equal documents have equal components:
+# with rounding errors, thresholds between them would be chosen by the processor.
+DIGITS = 30
+
 MOST_COMPONENTS = 10_000
 
 
@@ -246,17 +250,23 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Return components of rows, float64 (n_rows, n_components)."""
         self._check_fitted()
-        rows = standardize(X, self.mean_, self.deviation_)
+        found = self._components(standardize(X, self.mean_, self.deviation_))
+        _, exponents = np.frexp(np.abs(self._components(self.points_)).max(axis=0))
+        out = np.ldexp(np.round(np.ldexp(found, DIGITS - exponents)), exponents - DIGITS)
+        return out if self.range_ is None else np.clip(out, *self.range_)
+
+    def _components(self, rows: np.ndarray) -> np.ndarray:
+        """Return components of standardized rows, with rounding errors."""
         products = rows @ self.points_.T
         norms = (self.points_**2).sum(axis=1)
         squared = np.maximum((rows**2).sum(axis=1)[:, None] + norms - 2 * products, 0)
-        out = np.zeros((len(X), len(self.families_)))
+        out = np.zeros((len(rows), len(self.families_)))
         first = 0
         for kernel in self.kernels_:
             found = kernel.components(rows, products, squared)
             out[:, first : first + found.shape[1]] = found
             first += kernel.n_components
-        return out if self.range_ is None else np.clip(out, *self.range_)
+        return out
 
     @property
     def families_(self) -> list[str]:
