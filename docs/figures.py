@@ -239,6 +239,33 @@ def draw_systems(numbers: Numbers) -> Any:
     return figure
 
 
+def read_links_per_word(page: str) -> Numbers:
+    """Links for each word and difference in MAP, by collection."""
+    numbers: Numbers = {}
+    for row in table(page, "documents", "links for each word", "HTR minus SSI, MAP"):
+        point = [number(row["links for each word"]), number(row["HTR minus SSI, MAP"])]
+        numbers.setdefault(row["documents"], []).append(point)
+    return numbers
+
+
+def draw_links_per_word(numbers: Numbers) -> Any:
+    """A line for each collection with several numbers of links, a point for the others."""
+    figure, axes = new_figure(6.5, 3.6)
+    for place, (name, points) in enumerate(numbers.items()):
+        axes.semilogx(
+            *zip(*points, strict=True),
+            marker="osD^vP"[place],
+            color=[*COLOURS, "#9467bd", "#000000"][place],
+            label=name,
+        )
+    axes.axhline(0, color="black", lw=0.8)
+    axes.set(xlabel="training links for each word", ylabel="HTR minus SSI, MAP")
+    axes.set(xticks=[1, 3, 10, 30], xticklabels=["1", "3", "10", "30"])
+    axes.minorticks_off()
+    axes.legend(fontsize=7)
+    return figure
+
+
 @dataclass(frozen=True)
 class Picture:
     """A picture file, the page whose table it shows, how to read it, and how to draw what was read."""
@@ -392,6 +419,9 @@ FIGURES = [
     Picture("results/label-curves.png", "results/label.md", read_label, draw_label),
     Picture("results/scale-cost.png", "results/scale.md", read_scale, draw_scale),
     Picture("results/benchmarks-speed.png", "results/benchmarks.md", read_benchmarks, draw_benchmarks),
+    Picture(
+        "results/htr-over-ssi-links-per-word.png", "results/htr-over-ssi.md", read_links_per_word, draw_links_per_word
+    ),
     Picture("results/preference-agreement.png", "results/preference.md", read_preference, draw_preference),
     Picture("results/fuse-harm.png", "results/fuse.md", read_fuse, draw_fuse),
     Picture("results/advise-claims.png", "results/advise.md", read_advise, draw_advise),

@@ -142,3 +142,37 @@ def test_width_is_a_multiple_of_the_median_distance():
     assert twice == 2 * median
     with pytest.raises(TacitError, match="width is 0"):
         KernelPca((Kernel("gaussian", 3, width=0),)).fit(LIST)
+
+
+@pytest.mark.parametrize("n_components", [3, 6])
+def test_rounding_does_not_choose_among_directions_of_equal_variance(n_components):
+    """Five clumps are five parts of the diffusion graph, so four directions have variance 1; any rotation has too."""
+    clumps = np.random.default_rng(3).normal(size=(5, 8, 3)) + 40 * np.arange(5)[:, None, None]
+    X = np.round(clumps.reshape(40, 3), 3)
+    pca = KernelPca((Kernel("diffusion", n_components, n_neighbors=4),), scale=False)
+    found = pca.fit(X).transform(X)
+    for other in (X + 1000, X * (1 + 1e-13)):
+        np.testing.assert_allclose(pca.fit(other).transform(other), found, atol=1e-7)
+    K = DiffusionKernel(X - X.mean(axis=0), 4).matrix
+    centring = np.eye(40) - 1 / 40
+    kept = np.minimum(np.linalg.eigvalsh(centring @ K @ centring)[::-1][:n_components], 1)
+    np.testing.assert_allclose(found.T @ found, np.diag(kept), atol=1e-9)  # still uncorrelated, with their variances
+
+
+def test_distances_of_copies_are_not_rounding_errors():
+    """The least distance is a share of the median between documents that differ."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(6, 9)), 4, axis=0)
+    squared = squared_distances(X, X)
+    assert (squared[squared < 1e-9] > 0).any()
+    apart = np.sqrt(squared[squared > 1e-9])
+    assert DiffusionKernel(X, 3).floor == pytest.approx(1e-3 * np.median(apart), rel=1e-9)
+
+
+def test_equal_documents_have_equal_components():
+    """Without rounding, the matrix product gives copies at the edge of a block other last digits."""
+    few = LIST[:29]
+    X = np.repeat(few, 7, axis=0)[np.random.default_rng(1).permutation(7 * 29)]
+    found = KernelPca().fit(few).transform(X)
+    _, copies = np.unique(X, axis=0, return_inverse=True)
+    for copy in range(29):
+        assert (found[copies == copy] == found[copies == copy][0]).all()

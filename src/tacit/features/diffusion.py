@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.core import check_number
-from tacit.features.knn import nearest_rows
+from tacit.features.knn import ROUNDING, nearest_rows
 
 # Equal points have no inverse distance, so they are treated as this share of the typical distance apart.
 NEAREST_SHARE = 1e-3
@@ -47,7 +47,7 @@ class DiffusionKernel:
         self.n_neighbors = min(check_number("n_neighbors", n_neighbors, low=1, whole=True), max(1, len(points) - 1))
         check_number("tau", tau, low=0, open_low=True)
         self.points = points
-        distances = np.sqrt(squared_distances(points, points))
+        distances = np.sqrt(_without_rounding(squared_distances(points, points), points))
         self.floor = NEAREST_SHARE * _typical(distances)
         self.matrix = _lazy_walk(self._edges(distances), tau)
 
@@ -79,6 +79,12 @@ def first_steps(squared: np.ndarray, n_neighbors: int, floor: float) -> np.ndarr
     first = np.zeros_like(squared)
     np.put_along_axis(first, nearest, steps, axis=1)
     return first
+
+
+def _without_rounding(squared: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return squared distances between points; those that are rounding errors, between equal points, become 0."""
+    lengths = (points * points).sum(axis=1)
+    return np.where(squared <= ROUNDING * (lengths[:, None] + lengths), 0.0, squared)
 
 
 def _typical(distances: np.ndarray) -> float:

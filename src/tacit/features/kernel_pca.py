@@ -38,6 +38,13 @@ KINDS = ("linear", "polynomial", "gaussian", "diffusion")
 # Directions with a smaller share of the first one's variance are rounding errors.
 SMALLEST_SHARE = 1e-10
 
+# Eigenvalues that differ by a smaller share are equal up to rounding.
+EQUAL_SHARE = 1e-8
+
+# Components have so many binary digits below their largest value, so that equal documents have equal components:
+# with rounding errors, thresholds between them would be chosen by the processor.
+DIGITS = 30
+
 MOST_COMPONENTS = 10_000
 
 
@@ -243,17 +250,23 @@ class KernelPca(Estimator, TransformerMixin, BaseEstimator):
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Return components of rows, float64 (n_rows, n_components)."""
         self._check_fitted()
-        rows = standardize(X, self.mean_, self.deviation_)
+        found = self._components(standardize(X, self.mean_, self.deviation_))
+        _, exponents = np.frexp(np.abs(self._components(self.points_)).max(axis=0))
+        out = np.ldexp(np.round(np.ldexp(found, DIGITS - exponents)), exponents - DIGITS)
+        return out if self.range_ is None else np.clip(out, *self.range_)
+
+    def _components(self, rows: np.ndarray) -> np.ndarray:
+        """Return components of standardized rows, with rounding errors."""
         products = rows @ self.points_.T
         norms = (self.points_**2).sum(axis=1)
         squared = np.maximum((rows**2).sum(axis=1)[:, None] + norms - 2 * products, 0)
-        out = np.zeros((len(X), len(self.families_)))
+        out = np.zeros((len(rows), len(self.families_)))
         first = 0
         for kernel in self.kernels_:
             found = kernel.components(rows, products, squared)
             out[:, first : first + found.shape[1]] = found
             first += kernel.n_components
-        return out if self.range_ is None else np.clip(out, *self.range_)
+        return out
 
     @property
     def families_(self) -> list[str]:
@@ -294,9 +307,35 @@ def _linear_basis(points: np.ndarray, n_components: int) -> tuple[np.ndarray, np
 
 def _leading(values: np.ndarray, vectors: np.ndarray, n: int) -> np.ndarray:
     """Return the n best eigenvectors divided by the root of their eigenvalues, without directions of no variance."""
-    values, vectors = values[::-1][:n], vectors[:, ::-1][:, :n]
-    kept = values > SMALLEST_SHARE * max(float(values[0]) if n else 0.0, np.finfo(float).tiny)
-    return _fix_signs(vectors[:, kept] / np.sqrt(values[kept]))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > SMALLEST_SHARE * max(float(values[0]), np.finfo(float).tiny)
+    vectors = _settle(values[kept], vectors[:, kept], n)
+    return _fix_signs(vectors / np.sqrt(values[kept][:n]))
+
+
+def _settle(values: np.ndarray, vectors: np.ndarray, n: int) -> np.ndarray:
+    """Return the first n eigenvectors, where those of equal eigenvalues do not depend on rounding.
+
+    Every rotation of the eigenvectors of one eigenvalue is as good, and rounding errors choose one. The diffusion
+    kernel has such directions if its graph has three parts or more. Values are descending.
+    """
+    settled, first = vectors[:, :n], 0
+    ends = 1 + np.flatnonzero(-np.diff(values, append=-np.inf) > EQUAL_SHARE * values)
+    for end in ends[: np.searchsorted(ends, n) + 1]:
+        if end - first > 1:
+            settled[:, first:end] = _pivoted_basis(vectors[:, first:end])[:, : n - first]
+        first = end
+    return settled
+
+
+def _pivoted_basis(basis: np.ndarray) -> np.ndarray:
+    """Return the orthonormal basis of a space, given any, whose vectors are projections of the nearest unit vectors."""
+    rest, rotation = basis.copy(), np.empty((basis.shape[1], basis.shape[1]))
+    for column in rotation.T:
+        pivot = rest[np.argmax(np.round((rest**2).sum(axis=1), 8))]
+        column[:] = pivot / np.sqrt(pivot @ pivot)
+        rest -= np.outer(rest @ column, column)
+    return basis @ rotation
 
 
 def _fix_signs(columns: np.ndarray) -> np.ndarray:
