@@ -1,7 +1,8 @@
 """Rankers of collections by the names that the command line and the experiments use.
 
 To add a method, add one row to its family: its name, its class (exported by `tacit.retrieve`), a one-line summary, and
-the parameters that differ from the defaults of the class. The class declares what a ranker reads and needs (`base.CollectionRanker`).
+the parameters that differ from the defaults of the class. The class declares what a ranker reads and needs
+(`base.CollectionRanker`).
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def run(request: Request) -> Report:
     merged = [_mean_row(rows, system, n) for system in systems for n in budgets]
     notes = [
         f"{corpus}: {sum(len(part.test) for part in parts)} queries in {len(parts)} folds; {n_seeds} seeds, "
-        f"values averaged over them query by query; ranker standing, no validation lists",
+        f"values averaged over them query by query; ranker standing, no validation lists"
     ]
     sections = [_needed(merged, systems, budgets)] if "random" in systems else []
     return Report("label", corpus, request.seed, merged, notes, sections, _figures(corpus, merged))

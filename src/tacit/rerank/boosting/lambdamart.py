@@ -46,12 +46,7 @@ class LambdaMartRanker(LightGbmRanker):
     _unjudged: ClassVar[bool] = True
 
     def __init__(
-        self,
-        measure: str = "nDCG-exp",
-        beta: float = 1.0,
-        expected: float = 0.5,
-        n_neighbours: int = 5,
-        **params: Any,
+        self, measure: str = "nDCG-exp", beta: float = 1.0, expected: float = 0.5, n_neighbours: int = 5, **params: Any
     ) -> None:
         super().__init__(**params)
         self.measure, self.beta, self.expected, self.n_neighbours = measure, beta, expected, n_neighbours

@@ -138,12 +138,7 @@ class GraphEmbedding(Estimator):
         self.loss, self.seed, self.threads = loss, seed, threads
 
     def fit(
-        self,
-        X: Any,
-        adjacency: Any = None,
-        *,
-        labels: Any = None,
-        validation: tuple[Any, Any] | None = None,
+        self, X: Any, adjacency: Any = None, *, labels: Any = None, validation: tuple[Any, Any] | None = None
     ) -> Self:
         """Learn from the rows of X and a symmetric sparse graph on them; without one, from their k nearest neighbours.
 

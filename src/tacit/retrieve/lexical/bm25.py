@@ -57,12 +57,7 @@ class Bm25Ranker(CollectionRanker):
         Mean number of words of the items of `fit`.
     """
 
-    _fitted: ClassVar = {
-        "weights_": "items features",
-        "idf_": "features",
-        "absent_": "?features",
-        "mean_length_": "+",
-    }
+    _fitted: ClassVar = {"weights_": "items features", "idf_": "features", "absent_": "?features", "mean_length_": "+"}
     by_words: ClassVar[bool] = True
     learns_from_pairs: ClassVar[bool] = False
     features = "counts"

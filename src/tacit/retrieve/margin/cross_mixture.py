@@ -89,13 +89,7 @@ class CrossMixtureRanker(CollectionRanker):
     words_: SharedWordsRanker | None = None
 
     def __init__(
-        self,
-        dim: int = 100,
-        *,
-        n_concepts: int = 200,
-        share: str = "none",
-        seed: int = 0,
-        threads: int | None = None,
+        self, dim: int = 100, *, n_concepts: int = 200, share: str = "none", seed: int = 0, threads: int | None = None
     ) -> None:
         self.dim, self.n_concepts, self.share, self.seed, self.threads = dim, n_concepts, share, seed, threads
 
