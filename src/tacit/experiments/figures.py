@@ -33,6 +33,14 @@ def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1)
     return figure, grid
 
 
+def draw_means(
+    axes: Any, places: Sequence[Any], rows: Sequence[Row], metric: str, label: str, errors: float = 1.96, **style: Any
+) -> None:
+    """Draw the means of a metric as a line, one row for each place; bars are `errors` standard errors long."""
+    bars = [errors * row.standard_errors[metric] for row in rows]
+    axes.errorbar(places, [row.metrics[metric] for row in rows], yerr=bars, marker="o", label=label, **style)
+
+
 def save(figure: Any, path: Path) -> None:
     """Write the figure; the same figure gives the same bytes."""
     figure.savefig(path, dpi=120, metadata={"Software": None})

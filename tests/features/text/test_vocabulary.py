@@ -11,7 +11,7 @@ from tacit.features import tokenizer_for
 from tacit.features.text import counting
 from tacit.features.text.counting import WordNumbers, WordStream, read_words, row_blocks, word_parts
 from tacit.features.text.grams import GramTable
-from tacit.features.text.vocabulary import choose_vocabulary, count_words
+from tacit.features.text.vocabulary import choose_vocabulary, count_and_spell
 
 TERMS = ["b", "a", "ab", "c", "é"]
 TEXTS = st.lists(st.lists(st.integers(0, len(TERMS) - 1), max_size=9), max_size=7)
@@ -97,7 +97,7 @@ def test_words_counted_while_they_are_read_are_those_of_the_whole_stream(texts, 
         patch.setattr(counting, "_CHUNK", 1)
         patch.setattr(counting, "PART_WORDS", part)
         patch.setattr(counting, "LARGE_ENTRIES", 2 * part)
-        found, counts = count_words(iter(texts), tokenizer, limit, min_df)
+        found, counts, _ = count_and_spell(iter(texts), tokenizer, limit, min_df)
         again = table.count(word_parts(texts, tokenizer, table.number))
     assert found == wanted
     at_once = table.count([stream._replace(words=table.number(numbers.words())[stream.words])]) if wanted else again

@@ -64,23 +64,22 @@ def test_long_lists_find_nearly_all_neighbours_without_all_pairs(monkeypatch):
     points = np.repeat(rng.normal(size=(2000, 4)), 2, axis=0) @ rng.normal(size=(4, 20))  # every point twice
     starts, pairs = np.array([0, len(points)]), []
     for most in (len(points), 0):
-        monkeypatch.setattr(neighbours, "MOST_EXACT", most)
-        found = find_neighbours(starts, 5, vectors=points)
+        found = find_neighbours(starts, 5, vectors=points, most_exact=most)
         assert (found.left < found.right).all()
         pairs.append(set(zip(found.left.tolist(), found.right.tolist(), strict=True)))
     assert len(pairs[0] & pairs[1]) > 0.97 * len(pairs[0])
     assert {(2 * i, 2 * i + 1) for i in range(2000)} <= pairs[1]
     asked = []
     monkeypatch.setattr(neighbours, "cdist", lambda a, b, how: asked.append(a.shape) or cdist(a, b, how))
-    find_neighbours(starts, 5, vectors=points)
+    find_neighbours(starts, 5, vectors=points, most_exact=0)
     assert max(asked)[0] <= neighbours.LEAF
 
 
-def test_a_tree_of_one_leaf_compares_all_pairs(monkeypatch):
+def test_a_tree_of_one_leaf_compares_all_pairs():
     points = np.random.default_rng(1).integers(0, 4, (60, 2)).astype(float)  # many equal distances
     exact = find_neighbours(np.array([0, 60]), 4, vectors=points)
-    monkeypatch.setattr(neighbours, "MOST_EXACT", 0)
-    for one, other in zip(exact, find_neighbours(np.array([0, 60]), 4, vectors=points), strict=True):
+    by_tree = find_neighbours(np.array([0, 60]), 4, vectors=points, most_exact=0)
+    for one, other in zip(exact, by_tree, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -27,7 +27,7 @@ from tacit.experiments.collections.crosslang_task import (
     split_mates,
     translation_matrix,
 )
-from tacit.experiments.figures import Draw, new_figure, save
+from tacit.experiments.figures import Draw, draw_means, new_figure, save
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request
 
@@ -190,9 +190,7 @@ def _few_pairs(rows: Sequence[Row], path: Path) -> None:
         mine = [row for row in rows if row.system == system]
         of_one_dim = [row for row in mine if row.setting.get("dim") == mine[0].setting.get("dim")]
         points = sorted(of_one_dim, key=lambda row: row.setting["share"])
-        shares, means = [100 * row.setting["share"] for row in points], [row.metrics["MAP"] for row in points]
-        errors = [1.96 * row.standard_errors["MAP"] for row in points]
-        axes.errorbar(shares, means, yerr=errors, marker="o", capsize=3, label=system)
+        draw_means(axes, [100 * row.setting["share"] for row in points], points, "MAP", system, capsize=3)
     axes.set(xscale="log", xlabel="Japanese-English pairs, % of all", ylabel="MAP with 95% interval")
     axes.legend()
     save(figure, path)

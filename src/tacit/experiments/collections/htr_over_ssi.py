@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ from tacit.experiments.collections.htr_over_ssi_figures import (
     world_figure,
 )
 from tacit.experiments.collections.htr_over_ssi_world import World, generate
-from tacit.experiments.collections.link_task import CORPORA, MEASURES, LinkTask, read_linked_corpus, split_links
+from tacit.experiments.collections.link_task import CORPORA, MEASURES, LinkTask, read_linked_corpus, task_maker
 from tacit.experiments.collections.links import PRINTED_EPOCHS, PRINTED_STARTS
 from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request, with_params
@@ -122,12 +122,7 @@ def _made(cell: Cell, request: Request) -> CollectionRanker:
 
 def _on_corpus(request: Request, systems: Sequence[str], name: str) -> Report:
     corpus = read_linked_corpus(request.data_folder / "linked" / name, request.words)
-
-    @lru_cache(maxsize=1)  # cells of one split are consecutive
-    def task(split: str, seed: int, share: float) -> LinkTask:
-        parts = split_links(corpus.links, split, seed).thinned(share, seed)
-        rows = parts.test_queries(request.n_queries, seed)
-        return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
+    task = task_maker(corpus, request)
 
     def compute(cell: Cell) -> Row:
         here, start = task(cell["split"], cell["seed"], cell["share"]), time.perf_counter()

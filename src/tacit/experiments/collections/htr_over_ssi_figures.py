@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.core import Features, cut
-from tacit.experiments.figures import Draw, new_figure, save
+from tacit.experiments.figures import Draw, draw_means, new_figure, save
 from tacit.experiments.report import Row
 from tacit.metrics import standard_error
 
@@ -87,8 +87,7 @@ def _draw_corpus(rows: Sequence[Row], path: Path) -> None:
     usual = [row for row in usual if row.setting.get("dim") in (None, first_dim)]
     for system in dict.fromkeys(row.name for row in usual):
         mine = sorted((row for row in usual if row.name == system), key=lambda row: row.setting["known"])
-        known, means = [row.setting["known"] for row in mine], [row.metrics["MAP"] for row in mine]
-        left.errorbar(known, means, [1.96 * row.standard_errors["MAP"] for row in mine], marker="o", label=system)
+        draw_means(left, [row.setting["known"] for row in mine], mine, "MAP", system)
     left.set(xscale="log", xlabel="known links for each document", ylabel="MAP with 95% interval")
     for row in (row for row in rows if row.setting["share"] == 1 and row.epochs and row.setting.get("gamma") is None):
         if row.setting.get("dim") == first_dim:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.experiments.figures import Draw, new_figure, save, shown_systems
+from tacit.experiments.figures import Draw, draw_means, new_figure, save, shown_systems
 from tacit.experiments.report import Report, Row, protocol
 
 BASELINES = ("tfidf", "lsi+tfidf")
@@ -53,9 +53,7 @@ def _few_links(report: Report, path: Path) -> None:
     usual = {row.system: row for row in reversed(report.rows) if protocol(row) == place}  # the first of each is kept
     for system in dict.fromkeys(row.system for row in shared):
         rows = [row for row in shared if row.system == system] + [usual[system]] * (system in usual)
-        shares = [row.setting.get("share", 1.0) for row in rows]
-        errors = [1.96 * row.standard_errors["MAP"] for row in rows]
-        axes.errorbar(shares, [row.metrics["MAP"] for row in rows], yerr=errors, marker="o", capsize=3, label=system)
+        draw_means(axes, [row.setting.get("share", 1.0) for row in rows], rows, "MAP", system, capsize=3)
     for base in (usual[name] for name in BASELINES if name in usual):
         axes.axhline(base.metrics["MAP"], color="#999999", linewidth=1)
         axes.annotate(base.system, (min(row.setting["share"] for row in shared), base.metrics["MAP"]), va="bottom")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from tacit.core import Collection, DataError, Features, Links, Method, TacitError, check_choice, cut, map_blocks, track
 from tacit.data import read_linked_collection, read_links
-from tacit.experiments.request import with_params
+from tacit.experiments.request import Request, with_params
 from tacit.features import TextVectorizer, WordGramVectorizer
 from tacit.features.text.weighting import best_words
 from tacit.metrics import full_ranking_measures
@@ -217,6 +217,18 @@ class LinkTask:
         if candidates is None:
             return slice(None)
         return slice(ranker.n_items_ - len(candidates), None) if ranker.needs_pairs else candidates
+
+
+def task_maker(corpus: LinkedCorpus, request: Request) -> Callable[[str, int, float], LinkTask]:
+    """Return a function that makes the task of a split, a seed and a share of the links."""
+
+    @lru_cache(maxsize=1)  # cells of one split are consecutive
+    def task(split: str, seed: int, share: float) -> LinkTask:
+        parts = split_links(corpus.links, split, seed).thinned(share, seed)
+        rows = parts.test_queries(request.n_queries, seed)
+        return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
+
+    return task
 
 
 def _kind(ranker: CollectionRanker) -> str:

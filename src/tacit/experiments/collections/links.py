@@ -22,7 +22,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from tacit.experiments.collections.link_task import (
     LinkedCorpus,
     LinkTask,
     read_linked_corpus,
-    split_links,
+    task_maker,
 )
 from tacit.experiments.report import Report, Row, Section
 from tacit.experiments.request import Request
@@ -93,12 +93,7 @@ def run(request: Request) -> Report:
     systems = request.systems_of(QUICK_SYSTEMS if request.quick else usual)
     check_systems(request, systems)
     corpus = read_linked_corpus(request.corpus_folder("linked", CORPORA), request.words)
-
-    @lru_cache(maxsize=1)  # cells of one split are consecutive
-    def task(split: str, seed: int, share: float) -> LinkTask:
-        parts = split_links(corpus.links, split, seed).thinned(share, seed)
-        rows = parts.test_queries(request.n_queries, seed)
-        return LinkTask(corpus.features, corpus.features, parts, rows, request.threads)
+    task = task_maker(corpus, request)
 
     def task_of(cell: Cell) -> LinkTask:
         return task(cell["split"], cell["seed"], cell.get("share", 1.0))

@@ -22,7 +22,7 @@ import numpy as np
 from tacit.core import UsageError, check_choice, track
 from tacit.experiments.cells import CellCache
 from tacit.experiments.collections.question_task import CORPORA, MEASURES, Fold, QuestionTask, read_languages
-from tacit.experiments.figures import Draw, new_figure, save, shown_systems
+from tacit.experiments.figures import Draw, draw_means, new_figure, save, shown_systems
 from tacit.experiments.report import Report, Row, Section, against_baseline
 from tacit.experiments.request import Request, with_params
 from tacit.features import has_stemmer
@@ -285,9 +285,7 @@ def _draw(report: Report, path: Path) -> None:
     last = [row for row in report.rows if row.setting["queries"] == most and row.setting["seed"] == report.seed]
     for system in shown_systems(last, "AP", keep=(BASELINE,)):
         rows = _first_seed(report, system)
-        numbers, means = [row.setting["queries"] for row in rows], [row.metrics["AP"] for row in rows]
-        errors = [1.96 * row.standard_errors["AP"] for row in rows]
-        axes.errorbar(numbers, means, yerr=errors, marker="o", capsize=3, label=system)
+        draw_means(axes, [row.setting["queries"] for row in rows], rows, "AP", system, capsize=3)
     axes.set(xscale="symlog", xlabel="judged queries", ylabel="AP with 95% interval", title=report.corpus)
     axes.legend()
     save(figure, path)

@@ -150,10 +150,7 @@ def _draw(request: Request, path: Path) -> None:
     """Draw figure 2: vectors of training digits and of embedded test digits in the plane, in two panels."""
     task = read_task(request.data_folder, "standard", request.seed, quick=request.quick, threads=request.threads)
     model = fit_embedding(task, "htr-rbf", PLANE, 2, request.seed)
-    parts = {
-        "training": (model.item_vectors_, task.train_labels),
-        "test": (model.embed(task.test), task.test_labels),
-    }
+    parts = {"training": (model.item_vectors_, task.train_labels), "test": (model.embed(task.test), task.test_labels)}
     figure, axes = new_figure(11, 5.2, n_columns=2)
     axes[1].sharex(axes[0])
     axes[1].sharey(axes[0])

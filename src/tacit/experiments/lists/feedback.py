@@ -24,7 +24,7 @@ import numpy as np
 
 from tacit.core import TacitError, track
 from tacit.experiments.cells import CellCache
-from tacit.experiments.figures import Draw, new_figure, save, shown_systems
+from tacit.experiments.figures import Draw, draw_means, new_figure, save, shown_systems
 from tacit.experiments.lists.letor_task import BM25, N_CANDIDATES, TEXT_CORPORA, JudgedList, read_judged_lists
 from tacit.experiments.report import Report, Row
 from tacit.experiments.request import Request, with_params
@@ -176,10 +176,8 @@ def _curves(report: Report, path: Path) -> None:
     for system in shown_systems(report.rows, "nDCG@10", keep=("bm25", "linear")):
         rows = [row for row in report.rows if row.system == system]
         numbers = [row.setting["k"] for row in rows]
-        means = [row.metrics["nDCG@10"] for row in rows]
-        errors = [row.standard_errors["nDCG@10"] for row in rows]
         style = "--" if system in ("bm25", "linear", "lambdarank") else "-"
-        axes.errorbar(numbers, means, yerr=errors, label=system, linestyle=style, marker="o", markersize=3, capsize=2)
+        draw_means(axes, numbers, rows, "nDCG@10", system, errors=1, linestyle=style, markersize=3, capsize=2)
     axes.set(xlabel="judged documents", ylabel="nDCG@10 of the rest (± standard error)")
     axes.set_title(f"feedback on {report.corpus}; supervised systems dashed")
     axes.legend(fontsize=8)

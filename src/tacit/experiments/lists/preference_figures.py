@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.experiments.figures import Draw, new_figure, save, shown_systems
+from tacit.experiments.figures import Draw, draw_means, new_figure, save, shown_systems
 from tacit.experiments.lists.preference_tables import EXTRA_SETTINGS, SEMI, Gain
 from tacit.experiments.report import Report, Row
 
@@ -80,8 +80,7 @@ def _effect(rows: Sequence[Row], parameter: str, path: Path) -> None:
     figure, axes = new_figure(5, 3.6)
     labels = [f"{row.setting[parameter]:g}" for row in rows]
     for metric in rows[0].values:
-        errors = [1.96 * row.standard_errors[metric] for row in rows]
-        axes.errorbar(labels, [r.metrics[metric] for r in rows], yerr=errors, marker="o", capsize=3, label=metric)
+        draw_means(axes, labels, rows, metric, metric, capsize=3)
     setting = rows[0].setting
     labelled = f"{setting['share']:.0%} of the labels" if "share" in setting else f"k = {setting['k']}"
     axes.set(xlabel=EFFECTS[parameter], title=f"{rows[0].system}, {labelled}")

@@ -58,25 +58,17 @@ class Spellings(NamedTuple):
     rare: np.ndarray
 
 
-def count_words(
-    texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
-) -> tuple[list[str], sp.csr_array]:
-    """`count_and_spell` without the spellings.
-
-    >>> from tacit.features.text.tokenizers import tokenizer_for
-    >>> words, counts = count_words(["to be or", "not to be", "be"], tokenizer_for("en"), limit=3)
-    >>> words, counts.toarray().tolist()
-    (['be', 'to', 'not'], [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
-    """
-    return count_and_spell(texts, tokenizer, limit, min_df)[:2]
-
-
 def count_and_spell(
     texts: Iterable[str], tokenizer: Tokenizer, limit: int | None = None, min_df: int = 1
 ) -> tuple[list[str], sp.csr_array, Spellings]:
     """Return the `limit` most frequent terms (None: all) that occur in at least min_df texts, and their counts.
 
     Equal to `choose_vocabulary` for single words; texts are read once, and only their counts are kept.
+
+    >>> from tacit.features.text.tokenizers import tokenizer_for
+    >>> words, counts, _ = count_and_spell(["to be or", "not to be", "be"], tokenizer_for("en"), limit=3)
+    >>> words, counts.toarray().tolist()
+    (['be', 'to', 'not'], [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
     """
     terms, totals = WordNumbers(), WordTotals()
     surfaces = None if tokenizer.stem_word is None else Surfaces()

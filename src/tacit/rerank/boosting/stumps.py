@@ -24,7 +24,7 @@ stumps.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -111,16 +111,6 @@ def _bin_column(values: np.ndarray, n_bins: int | None) -> tuple[np.ndarray, np.
     return codes, thresholds
 
 
-class PairDistribution(Protocol):
-    """Interface of a distribution over pairs."""
-
-    def potentials(self) -> np.ndarray:
-        """pi of each used row, float64 (n_used,)."""
-
-    def step(self, fires: np.ndarray, weight: float) -> None:
-        """Update D after a stump that fires on some rows, bool (n_used,), with weight theta."""
-
-
 class GradedDistribution:
     """All pairs of different grades within lists, with equal initial weights.
 
@@ -195,6 +185,9 @@ class CostlyDistribution(PairwiseDistribution):
     def _take_step(self, fires: np.ndarray, weight: float) -> float:
         arrays = self._importance, fires, weight, self._shares, self._potentials
         return float(boosting.step_costly_pairs(self._better, self._worse, *arrays))
+
+
+PairDistribution = GradedDistribution | PairwiseDistribution
 
 
 def used_rows(rows: Rows) -> np.ndarray:

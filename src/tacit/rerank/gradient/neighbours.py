@@ -9,9 +9,9 @@ or content vectors of any width), or the K most similar ones by given similariti
 
 In a list of n rows a row has at most n - 1 neighbours; lists with n <= K are counted.
 
-In lists of up to MOST_EXACT rows, all pairs are compared. In longer lists, trees of random splits divide the rows into
-leaves of at most LEAF rows. Each row is compared with the rows of its leaf in every tree, and the K nearest are used.
-Then the time is linear in the rows, and a few percent of the true neighbours are missed.
+In lists of up to `most_exact` rows, all pairs are compared. In longer lists, trees of random splits divide the rows
+into leaves of at most LEAF rows. Each row is compared with the rows of its leaf in every tree, and the K nearest are
+used. Then the time is linear in the rows, and a few percent of the true neighbours are missed.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def find_neighbours(
     similarities: sp.csr_array | None = None,
     weighting: str = "union",
     sigma: float = np.inf,
+    most_exact: int = MOST_EXACT,
 ) -> NeighbourPairs:
     """Return pairs of neighbours within each list, from vectors (n_rows, width) or similarities (n_rows, n_rows).
 
@@ -74,7 +75,7 @@ def find_neighbours(
     found, n_cut = [], 0
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         if vectors is not None:
-            nearest = _nearest_vectors(vectors[start:stop], min(n_neighbours, stop - start - 1))
+            nearest = _nearest_vectors(vectors[start:stop], min(n_neighbours, stop - start - 1), most_exact)
             n_cut += stop - start - 1 < n_neighbours
         else:
             assert similarities is not None  # one of the two is given
@@ -85,12 +86,12 @@ def find_neighbours(
     return NeighbourPairs(left, right, strength, n_cut)
 
 
-def _nearest_vectors(vectors: np.ndarray, k: int) -> Nearest:
+def _nearest_vectors(vectors: np.ndarray, k: int, most_exact: int) -> Nearest:
     """Return the k nearest other rows of each row; ties go to the earlier row."""
     n = len(vectors)
     if k < 1:
         return Nearest(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-    if n > MOST_EXACT:
+    if n > most_exact:
         return _nearest_by_trees(np.asarray(vectors, np.float64), k)
     targets, distances = np.empty((n, k), np.int64), np.empty((n, k))
     for part in cut(n, max(1, CELLS_AT_ONCE // n)):

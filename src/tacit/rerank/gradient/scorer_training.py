@@ -38,22 +38,6 @@ from tacit.rerank.rows import Pairs, Rows
 MOMENTUM, SPREAD, TINY = 0.9, 0.999, 1e-8  # the usual constants of Adam
 
 
-class Scorer(Protocol):
-    """Interface of a scorer."""
-
-    def start(self, rng: np.random.Generator) -> np.ndarray:
-        """Return initial parameters, float64 (n_parameters,)."""
-
-    def scores(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Return score of each row, float64 (n_rows,)."""
-
-    def backward(self, theta: np.ndarray, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Return dLoss/dtheta, given dLoss/ds."""
-
-    def absorb(self, theta: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """Return parameters for rows before the transformation `turn` (n_features, n_features)."""
-
-
 @dataclass(frozen=True)
 class LinearScorer:
     """s = x . w, from w = 0."""
@@ -115,6 +99,9 @@ class HiddenScorer:
         return np.concatenate([(turn @ inner).ravel(), offset, outer])
 
 
+Scorer = LinearScorer | HiddenScorer
+
+
 def make_scorer(n_features: int, n_hidden: int) -> Scorer:
     """Return a linear scorer for n_hidden = 0, else one with a hidden layer."""
     return HiddenScorer(n_features, n_hidden) if n_hidden else LinearScorer(n_features)
@@ -128,17 +115,6 @@ class GradientTerm(Protocol):
 
     def add_curvature(self, scores: np.ndarray, curvature: np.ndarray) -> None:
         """Add the diagonal of d2Loss/ds2, which boosted trees use."""
-
-
-class Validation(Protocol):
-    """Interface of a validation measure: rows to score, and the contribution of each list to the value."""
-
-    @property
-    def X(self) -> np.ndarray:
-        """Return validation rows, scaled like the training rows."""
-
-    def parts(self, scores: np.ndarray) -> np.ndarray:
-        """Return the contribution of each list to the value, which is their sum."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +158,9 @@ class ValidationPairs:
         gap = scores[self.pairs.better] - scores[self.pairs.worse]
         right = self.pairs.weight * ((gap > 0) + 0.5 * (gap == 0))
         return np.bincount(self.lists, right) / self.pairs.weight.sum()
+
+
+Validation = ValidationMeasure | ValidationPairs
 
 
 def is_ahead(parts: np.ndarray, other: np.ndarray) -> bool:

@@ -228,11 +228,7 @@ class FullPairRanker(WordPairRanker):
     """
 
     identities: ClassVar[tuple[str, ...]] = ("start", "none", "barred")
-    _fitted: ClassVar = {
-        "items_": "items item_features",
-        "weights_": "query_words item_words",
-        **SgdRanker._fitted,
-    }
+    _fitted: ClassVar = {"items_": "items item_features", "weights_": "query_words item_words", **SgdRanker._fitted}
 
     def _check_params(self, data: TrainingData) -> None:
         super()._check_params(data)
