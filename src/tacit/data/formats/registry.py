@@ -59,7 +59,7 @@ def has_certain_start(source: Source) -> bool:
 def is_table(source: Source, names: Mapping[str, Sequence[str]], optional: Collection[str] = ()) -> bool:
     """Return whether a file is a table with columns of these names, rather than lines in another form.
 
-    Formats with certain first bytes, CSV and JSON are tables. Lines of text are a table if the first line names columns.
+    Formats with certain first bytes, CSV and JSON are tables. Lines of text are if the first line names columns.
     """
     if has_certain_start(source) or is_json(source.start):
         return True
