@@ -235,3 +235,16 @@ def test_judged_zeros_are_grades(world):
     ranker = TwoStageRanker(Bm25Ranker(), depth=30)
     ranker.fit(world["queries"], world["items"], world["pairs"], titles=world["titles"], zeros=zeros.take(kept))
     assert ranker.n_items_ == N_DOCS
+
+
+def test_a_first_stage_that_reads_no_titles_gets_what_the_second_reads():
+    words = ["alpha", "beta", "gamma", "delta"]
+    docs = Collection(
+        [f"d{n}" for n in range(12)], [words[n % 4] for n in range(12)], [words[n % 3] for n in range(12)]
+    )
+    queries = Collection([f"q{n}" for n in range(4)], [""] * 4, words)
+    searcher = Searcher("bm25", rerank="standing", language="en")
+    searcher.fit(docs, queries=queries, qrels={f"q{n}": {f"d{n}": 1} for n in range(4)})
+    assert searcher.ranker_.titles_.nnz == 12
+    searcher.add(Collection(["new"], ["alpha"], ["omega"]))
+    assert searcher.ranker_.titles_.nnz == 13

@@ -128,10 +128,12 @@ def read_rows(ranker: CollectionRanker, vectorizer: TextVectorizer, texts: Itera
 
 def item_inputs(ranker: CollectionRanker, vectorizer: TextVectorizer, documents: Collection) -> dict[str, Any]:
     """Return what a ranker reads besides rows: counts and hashes of titles, words of the columns."""
-    made: dict[str, Any] = {}
-    if "titles" in ranker.reads and any(documents.titles):
-        made |= {"titles": vectorizer.counts(documents.titles), "title_keys": title_keys(documents.titles)}
-    if "terms" in ranker.reads:
+    made, reads, has_titles = dict[str, Any](), ranker.reads, any(documents.titles)
+    if "titles" in reads and has_titles:
+        made["titles"] = vectorizer.counts(documents.titles)
+    if "title_keys" in reads and has_titles:
+        made["title_keys"] = title_keys(documents.titles)
+    if "terms" in reads:
         made["terms"] = Terms(vectorizer.vocabulary_, vectorizer.function_columns())
     return made
 
