@@ -288,6 +288,8 @@ def test_numbers_in_quotes_lists_of_numbers_and_times_with_an_offset():
         assert filter_mask(f"at {sign} {time.isoformat()}", docs).tolist() == times
     unequal = [row["cost"] is not None and float(row["cost"]) != 9 for row in rows]
     assert filter_mask("cost != 9", docs).tolist() == filter_mask("cost not in (9)", docs).tolist() == unequal
+    with pytest.raises(UsageError, match="cost is a number, found 'cheap'"):
+        filter_mask("cost < cheap", docs)
     assert filter_mask("cost = '9'", docs).tolist() == [row["cost"] == "9" for row in rows]
 
 

@@ -267,7 +267,8 @@ def _compare(fields: Mapping[str, Any], name: str, sign: str, value: _Value) -> 
 
 def _named_entries(column: KeywordColumn | KeywordsColumn, name: str, sign: str, value: _Value) -> np.ndarray:
     """Return a mask of the codes whose names pass the comparison, as numbers if all names and the value are numbers."""
-    if not value.quoted and _is_number(value.text) and column.numbers is not None:
+    as_number = _is_number(value.text) or sign in _ORDERS
+    if not value.quoted and as_number and column.numbers is not None:
         passing = _between(column.numbers, sign, *_number(name, value.text))
         entries: np.ndarray = np.append(passing, False)[column.codes]  # the code of a missing value is -1
         return entries

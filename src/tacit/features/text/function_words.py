@@ -26,7 +26,7 @@ FUNCTION_WORDS = {
         "behind beside besides beyond despite except until till since per via as off out up down toward towards and or "
         "but nor if because although though unless whereas however therefore thus hence be am is are was were been "
         "being do does did doing done have has had having can cannot could may might must shall should will would "
-        "ought s please explain tell describe thank thanks thx hello hi hey pls want know give",
+        "ought s please explain tell describe thank thanks hello want know give",
     "de":
         "der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner keines dies diese "
         "diesen diesem dieser dieses jene jenen jenem jener jenes jede jeden jedem jeder jedes alle allen allem aller "

@@ -29,6 +29,7 @@ MAX_WITH_PREFIX = 20  # words, the most frequent
 MAX_WORDS = 32  # of a query whose typos are corrected; longer ones are documents
 MAX_WITH_VALUES = 4  # words of a query that is also compared with fields; longer ones are questions
 LEAST_PART = 4  # letters of each half of a word that is split between letters
+MOST_LETTERS = 64  # of a word that is split
 
 
 class Added(NamedTuple):
@@ -159,7 +160,7 @@ class Expansion:
 
     def _parts(self, word: str) -> tuple[str, str] | None:
         """Return two known words that make up a word: between a letter and a digit, or long enough."""
-        if len(word) <= 2 or max(word) >= LAST_ALPHABET:
+        if not 2 < len(word) <= MOST_LETTERS or max(word) >= LAST_ALPHABET:
             return None
         least = LEAST_PART if word.isalpha() else 1
         found = list[tuple[float, int]]()
