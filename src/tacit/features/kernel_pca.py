@@ -8,7 +8,8 @@ Schoelkopf et al. 1998; Duh and Kirchhoff 2011, section 4.1, where the Gaussian 
 Features are first scaled to mean 0 and variance 1 over the list, because they have different units. The paper's kernels
 use raw features (`scale=False, center=False`), where the polynomial kernel has its printed form. The sign of a
 direction makes its largest coefficient positive. All kernels except diffusion are functions of one product X @ list.T,
-and a kernel's components of all rows are one matrix product.
+and a kernel's components of all rows are one matrix product. Rounding errors differ between processors, so they must
+not matter: directions of equal variance are settled by a rule (`_settle`), and components are rounded.
 """
 
 from __future__ import annotations
