@@ -101,7 +101,7 @@ def test_folders(stored, tmp_path):
         ('{"id": "a"}\n{"text": "x"}', ":2: no field id"),
         ('{"id": ""}', ":1: id is empty"),
         ('{"id": null}', ":1: id is null"),
-        ('{"id": 1.5}', ":1: id is a number, want a string or a whole number"),
+        ('{"id": 1.5}', ":1: id is 1.5, want a string or a whole number"),
         ('{"id": true}', ":1: id is true or false"),
         ('{"id": ["a"]}', ":1: id is a list"),
         ('{"id": "a\\tb"}', r":1: id is 'a\\tb', want no tabs"),

@@ -61,9 +61,9 @@ def collect_table(table: Table, wanted: Wanted, options: ReadOptions, name: str 
 
 
 def _is_object(name: str, records: Sequence[Record]) -> bool:
-    """Return whether all values of a field are objects, whose own fields have the values."""
+    """Return whether all values of a field are objects with fields of their own, which are columns too."""
     values = [value for record in records if (value := record.fields.get(name)) is not None]
-    return bool(values) and all(isinstance(value, dict) for value in values)
+    return bool(values) and all(isinstance(value, dict) and value for value in values)
 
 
 def _text_columns(columns: Sequence[str], records: Sequence[Record]) -> list[str]:
