@@ -97,8 +97,10 @@ def index_tacit(method: str, documents: list[tuple[str, str]], folder: str) -> N
 
 def open_tacit(folder: str, filter: str | None = None) -> Search:
     from tacit import Searcher
+    from tacit.search.warming import warm_searcher
 
     searcher = Searcher.load(f"{folder}/model")
+    warm_searcher(searcher)  # as `tacit serve` does
     return lambda query: [(hit.title, hit.snippet.marked()) for hit in searcher.search(query, K, filter=filter)]
 
 

@@ -439,6 +439,9 @@ class CollectionRanker(ChangingItems, ABC):
         plain = type(self)._rank_rows is CollectionRanker._rank_rows
         return plain and not self.graphs and self.rank_in_parts is None
 
+    def prepare(self, query: Features) -> None:
+        """Compute what queries such as this one need and `rank` otherwise computes when one first needs it."""
+
     def rank_among(self, row: Features, items: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the k best of some items (ascending) for one query, and their scores, bit-identical to `rank`.
 

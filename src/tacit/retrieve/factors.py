@@ -142,6 +142,10 @@ class DenseFactors:
         given = self.lengths, padded, np.float32(factor), np.float32(wanted)
         lower_bounds(codes, scales, np.float32(error), *given, bounds)
 
+    def prepare(self) -> None:
+        """Make what `lower_bounds` reads, which takes a third of a second for a million items."""
+        self._sketch  # noqa: B018 - makes it
+
     @cached_property
     def _sketch(self) -> tuple[np.ndarray, np.ndarray, float]:
         """The vectors in whole numbers of 8 bits (see `kernels.sketch`)."""
@@ -190,6 +194,9 @@ class PassageFactors(DenseFactors):
 
     def lower_bounds(self, query: Features, factor: float, wanted: float, bounds: np.ndarray) -> None:
         """Return without changing the bounds."""
+
+    def prepare(self) -> None:
+        """Do nothing, because there is no sketch."""
 
     @cached_property
     def lengths(self) -> np.ndarray:

@@ -40,3 +40,4 @@ def warm_searcher(searcher: Searcher) -> None:
     for query in filter(None, (words.partition(" ")[0], words)):
         with suppress(TacitError):  # the user's next search reports it
             searcher.search(query)
+            searcher.ranker_.prepare(searcher.query_rows([query]))

@@ -166,6 +166,15 @@ def test_the_best_of_some_items_have_the_bits_of_all_scores(blend, world, weight
 
 
 @pytest.mark.usefixtures("pruned")
+def test_sketches_are_made_before_a_query_needs_them(blend, world, monkeypatch):
+    monkeypatch.setattr(blend, "weights_", weighted(blend, WEIGHTS[0]))
+    vectors = blend.member("latent").ranker_.item_factors[0]
+    vectors.__dict__.pop("_sketch", None)
+    blend.prepare(world["queries"][[2]])
+    assert "_sketch" in vars(vectors)
+
+
+@pytest.mark.usefixtures("pruned")
 def test_candidates_are_the_first_by_bm25(blend, world, monkeypatch):
     monkeypatch.setattr(blend, "weights_", weighted(blend, WEIGHTS[1]))
     exclude = sp.csr_array(np.random.default_rng(1).random((N_QUERIES, N_DOCS)) < 0.3)

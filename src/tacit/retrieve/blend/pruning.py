@@ -63,6 +63,14 @@ def rank_row(blend: BlendRanker, row: sp.csr_array, skip: sp.csr_array, items: n
     items[: len(best)], scores[: len(best)] = best, best_scores
 
 
+def prepare(blend: BlendRanker, row: sp.csr_array) -> None:
+    """Make the sketches of the vectors that a query is compared with, so that no later query waits for them."""
+    query = blend.query_block(row, None)
+    if query.items[0, 0] >= 0:
+        for _, vectors, _ in _products(blend.score_query(query)):
+            vectors.prepare()
+
+
 def rank_among(blend: BlendRanker, row: sp.csr_array, items: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the k best of some items (ascending) for one query and their scores, with the bits of ranking all items.
 

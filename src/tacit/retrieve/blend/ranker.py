@@ -43,7 +43,7 @@ from tacit.retrieve.blend.embeddings import LatentMember, ResidualMember
 from tacit.retrieve.blend.learning import Learner, single, some_queries
 from tacit.retrieve.blend.member import ItemRows, Limits, Member, QueryBlock, ScoredMember, names_of, scores_near
 from tacit.retrieve.blend.past_queries import ClicksMember, SimilarMember
-from tacit.retrieve.blend.pruning import rank_among, rank_row
+from tacit.retrieve.blend.pruning import prepare, rank_among, rank_row
 from tacit.retrieve.blend.titles import KEY_COLUMNS, ExactTitleMember, TitleMember, join_keys, split_keys
 from tacit.retrieve.blend.vectors import VectorsMember
 from tacit.retrieve.blend.words import (
@@ -410,8 +410,7 @@ class BlendRanker(CollectionRanker):
 
     def _rank_rows(self, rows: Features, skip: sp.csr_array, items: np.ndarray, scores: np.ndarray) -> None:
         """Fill items and scores (n_rows, k) with the best items of each query."""
-        few = self.n_items_ < self.limits.per_result * max(10, items.shape[1])
-        if few and self.n_candidates is None and not self.graphs:
+        if self._scores_all(items.shape[1]):
             super()._rank_rows(rows, skip, items, scores)
             return
         asked = rows if sp.issparse(rows) else sp.csr_array(rows)
@@ -426,6 +425,16 @@ class BlendRanker(CollectionRanker):
             scored.member.name: scored.factor * scored.scores[query.items.shape[1] :]
             for scored in self.score_query(query, items, wanted)
         }
+
+    def _scores_all(self, k: int) -> bool:
+        """Return whether `rank` scores all items, because they are few for k results."""
+        few = self.n_items_ < self.limits.per_result * max(10, k)
+        return few and self.n_candidates is None and not self.graphs
+
+    def prepare(self, query: Features) -> None:
+        """Compute what queries such as this one need and `rank` otherwise computes when one first needs it."""
+        if not self._scores_all(1):
+            prepare(self, sp.csr_array(self._check_queries(query)))
 
     def rank_among(self, row: Features, items: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the k best of some items as `rank` ranks them; None if it selects candidates or works in parts."""
