@@ -166,10 +166,14 @@ def test_a_member_that_knows_only_the_items_of_its_labels_gets_no_weight():
         assert learn_weights(seen, prior, None, others, unseen)[0][1] > 1
 
 
-def test_three_quarters_of_the_gain_on_unseen_items_must_be_kept():
-    query = TrainingQuery(np.array([[1.0], [0.0]]), np.array([0.0, 1.0]), 1)  # BM25 finds the answer second: AP 1/2
-    assert _least_on_unseen(np.array([1.0]), [query]) == 0.875
-    assert _least_on_unseen(np.array([0.25]), [query]) == 0.25, "no choice needs more than the first has"
+def test_a_quarter_of_the_gain_by_words_may_be_lost_on_unseen_items():
+    scores = np.array([[1.0, 0.0], [0.0, 2.0]])  # BM25 ranks the relevant item second (AP 1/2), the sum of both first
+    query, prior = TrainingQuery(scores, np.array([0.0, 1.0]), 1), np.ones(2)
+    assert _least_on_unseen([query], prior, None) == 0.875
+    assert _least_on_unseen([query], prior, [True, True]) == 0.875
+    assert _least_on_unseen([query], prior, [True, False]) == 1, "nothing of the gain by an encoder may be lost"
+    worse = query._replace(scores=-scores)
+    assert _least_on_unseen([worse], prior, None) == 0.5, "no choice needs more than the first has"
 
 
 @pytest.mark.parametrize("by_rank", [True, False])

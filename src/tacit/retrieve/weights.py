@@ -29,8 +29,9 @@ consistent the labels are. It is not 0, because random labels would shrink w to 
 prior. A prior may also be kept unchanged. The choice with the highest average precision is used if it gains more than
 1.5 standard errors over the first prior; otherwise the first prior is kept. Two further conditions can apply:
 
-- `unseen` queries, about items that a trained member has not seen: a choice must keep three quarters of the first
-  prior's gain over the first member on them.
+- `unseen` queries, about items that a trained member has not seen. On these, a choice may lose a quarter of the first
+  prior's gain over the first member (BM25). Only members by words count in this gain: an encoder's gain is much larger,
+  and a quarter of it is too much to lose.
 - clicks (`excess`): the estimated relevance contains part of the shown order, so weights that repeat that order seem
   right even with random clicks. A choice must also agree better, with the same certainty, with the clicks that items
   got in excess of other items at the same rank.
@@ -50,7 +51,7 @@ from tacit.metrics.formulas import average_precision
 STRENGTHS = (math.inf, 100.0, 10.0, 3.0)  # strongest first; infinity keeps the weights of the prior
 SCALE_STRENGTH = 3.0
 SURE = 1.5  # minimum gain of learned weights, in standard errors
-KEPT = 0.75  # share of the gain of the first prior over the first member to keep on `unseen` queries
+MOST_LOST = 0.25  # share of the gain of the first prior over the first member that may be lost on `unseen` queries
 N_FOLDS = 5  # with fewer queries, the weights are not changed
 MAX_POSITIVES = 20  # maximum per query; the ones with the largest weights
 MAX_PAIRS = 500  # maximum per query, spread evenly over all
@@ -97,6 +98,7 @@ def learn_weights(
     strength: float | None = None,
     others: Sequence[np.ndarray] = (),
     unseen: Sequence[TrainingQuery] = (),
+    by_words: Sequence[bool] | None = None,
 ) -> tuple[np.ndarray, float]:
     """Learn the weights; return them and the strength of the prior that was used.
 
@@ -112,6 +114,8 @@ def learn_weights(
         Further priors to choose from.
     unseen : sequence of TrainingQuery, default=()
         Candidates of queries about unseen items. The first member is the baseline (BM25).
+    by_words : sequence of bool or None, default=None
+        Whether each member scores by words; None means that all do.
     """
     usable, guard = ([query for query in part if query.is_usable] for part in (queries, unseen))
     if not usable:
@@ -119,7 +123,8 @@ def learn_weights(
     strengths = STRENGTHS if strength is None else (strength,)
     choices = [Choice(p, s) for s in strengths for p in (prior, *others)]
     assumed = [query for query in queries if query.is_assumed]
-    chosen, strength = choose_prior(usable, choices, guard, assumed)
+    floor = _least_on_unseen(guard, prior, by_words)
+    chosen, strength = choose_prior(usable, choices, guard, floor, assumed)
     return fit_weights(*_pairs([*usable, *assumed]), chosen, strength), strength
 
 
@@ -134,9 +139,12 @@ def choose_prior(
     queries: Sequence[TrainingQuery],
     choices: Sequence[Choice],
     unseen: Sequence[TrainingQuery] = (),
+    floor: float = 0.0,
     assumed: Sequence[TrainingQuery] = (),
 ) -> Choice:
     """Return the best safe choice by cross-validation if it is significantly better than the first; else the first.
+
+    A safe choice has at least `floor` as its sum of average precision on `unseen` queries.
 
     `assumed` queries are used for training in every fold, and never for evaluation.
     """
@@ -152,7 +160,6 @@ def choose_prior(
                 found[row, fold::N_FOLDS] = [precision_of(query, weights) for query in part[fold::N_FOLDS]]
             if agreed is not None:
                 agreed[row, fold::N_FOLDS] = [agreement(query, weights) for query in queries[fold::N_FOLDS]]
-    floor = _least_on_unseen(guard[0], unseen)
     safe = [row for row in range(len(choices)) if row == 0 or guard[row].sum() >= floor]
     best = max(safe, key=lambda row: values[row].mean())
     sure = _is_sure(values[best] - values[0]) and (agreed is None or _is_sure(agreed[best] - agreed[0]))
@@ -163,10 +170,14 @@ def _is_sure(gains: np.ndarray) -> bool:
     return bool(gains.mean() > SURE * gains.std(ddof=1) / math.sqrt(len(gains)))
 
 
-def _least_on_unseen(first: np.ndarray, unseen: Sequence[TrainingQuery]) -> float:
-    """Return the minimum sum of average precision of a choice: part of the way from BM25 to the first, or less."""
-    bm25 = sum(precision_of(query, np.eye(query.scores.shape[1])[0]) for query in unseen)
-    return min(float(first.sum()), bm25 + KEPT * (float(first.sum()) - bm25))
+def _least_on_unseen(unseen: Sequence[TrainingQuery], first: np.ndarray, by_words: Sequence[bool] | None) -> float:
+    """Return the minimum sum of average precision of a choice of weights; see the module."""
+    bm25 = np.eye(len(first))[0]
+    words = first if by_words is None else np.where(by_words, first, 0.0)
+    found, by_bm25, of_words = (
+        float(np.array([precision_of(query, weights) for query in unseen]).sum()) for weights in (first, bm25, words)
+    )
+    return found - MOST_LOST * max(0.0, of_words - by_bm25)
 
 
 def _pairs(queries: Sequence[TrainingQuery]) -> tuple[np.ndarray, np.ndarray]:

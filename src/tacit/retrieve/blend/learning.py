@@ -115,7 +115,8 @@ class Learner:
         prior = np.array([before[name] for name in names])
         tried = {member.name: some for member in reversed(members) if (some := member.tried_weights(data))}
         priors, guard = further_priors(names, prior, tried), scaled(unseen, members)
-        learned, strength = learn_weights(scaled(examples, members), prior, blend.strength, priors, guard)
+        by_words = [not member.needs_vectors for member in members]
+        learned, strength = learn_weights(scaled(examples, members), prior, blend.strength, priors, guard, by_words)
         blend.strength_ = None if math.isinf(strength) else strength
         if data.queries_are_items:
             self._keep_for_short_queries(before)
