@@ -91,9 +91,10 @@ def trained(monkeypatch):
 def test_priors_with_a_weight_of_the_residual_are_tried(world, trained, monkeypatch):
     tried = []
 
-    def learn(examples, prior, strength, others, unseen):
+    def learn(examples, prior, strength, others, unseen, by_words):
         tried.append((prior, others, unseen))
-        return learn_weights(examples, prior, strength, others, unseen)
+        assert all(by_words)
+        return learn_weights(examples, prior, strength, others, unseen, by_words)
 
     monkeypatch.setattr("tacit.retrieve.blend.learning.learn_weights", learn)
     pairs = Links(np.arange(40) % 20, np.arange(40), 40, N_DOCS)

@@ -124,7 +124,7 @@ def test_weights_are_learned_from_gated_scores(world, monkeypatch):
     items, queries, topic = world
     given, found = [], []
 
-    def learn(queries, prior, strength, others, unseen):
+    def learn(queries, prior, strength, others, unseen, by_words):
         given.extend([*queries, *unseen])
         return prior, np.inf
 
