@@ -196,6 +196,17 @@ def test_explanations_have_one_term_of_vectors_and_add_up(world, ranker):
     assert "vectors" not in {term.member for term in ranker.explain(world["queries"][[3]], a).terms}
 
 
+def test_the_gain_of_vectors_is_no_gain_by_words(world, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        "tacit.retrieve.blend.learning.learn_weights", lambda _, prior, *rest: told.append(rest[-1]) or (prior, np.inf)
+    )
+    pairs = Links(np.arange(N_QUERIES), np.arange(N_QUERIES), N_QUERIES, N_DOCS)
+    ranker = BlendRanker(dim=8, vectors=2.0).fit(world["joined"], world["items"], pairs, vectors=world["vectors"])
+    judged = [member.name for member in ranker.members_ if member.learns_weight]
+    assert dict(zip(judged, told[0], strict=True)) == {name: name != "vectors" for name in judged}
+
+
 def test_pairs_learn_the_weight_from_queries_with_vectors(world):
     """Words say nothing of what is relevant, vectors say all."""
     rng = np.random.default_rng(0)
