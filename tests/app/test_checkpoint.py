@@ -30,18 +30,18 @@ def files(tmp_path_factory):
     return folder
 
 
-def command(files, output, *further, method="htr-residual"):
+def command(files, output, *further, method="htr-residual", epochs=12):
     given = [files / "docs.jsonl", "--links", files / "links.tsv", "--method", method, "-o", output, *further]
-    return ["fit", *map(str, given), "--dim", "8", "--set", "max_epochs=12", "--set", "patience=12"]
+    return ["fit", *map(str, given), "--dim", "8", "--set", f"max_epochs={epochs}", "--set", f"patience={epochs}"]
 
 
 def model_bytes(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
-def start(files, output, checkpoint):
+def start(files, output, checkpoint, epochs=12):
     """A process that trains, once it has written a state."""
-    words = command(files, output, "--checkpoint", str(checkpoint))
+    words = command(files, output, "--checkpoint", str(checkpoint), epochs=epochs)
     process = subprocess.Popen([sys.executable, "-c", KILLED, *words], stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
     while time.monotonic() < until and process.poll() is None and not [*checkpoint.glob("0/*.json")]:
@@ -65,7 +65,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(files, tmp_path, tacit):
 
 
 def test_an_interrupted_training_says_how_to_go_on(files, tmp_path, tacit):
-    process = start(files, tmp_path / "m", tmp_path / "c")
+    process = start(files, tmp_path / "m", tmp_path / "c", epochs=1000)  # a busy machine must not end it first
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
@@ -74,7 +74,8 @@ def test_an_interrupted_training_says_how_to_go_on(files, tmp_path, tacit):
         f"tacit: interrupted; the training is saved in {tmp_path / 'c'}: run the same command again to resume"
     ]
     assert not (tmp_path / "m").exists()
-    code, _, err = tacit(*command(files, tmp_path / "m", "--checkpoint", tmp_path / "c", "--set", "rate=0.2"))
+    other = "--checkpoint", tmp_path / "c", "--set", "rate=0.2"
+    code, _, err = tacit(*command(files, tmp_path / "m", *other, epochs=1000))
     assert (code, err.count("\n")) == (1, 1)
     assert "is the checkpoint of another training: its rate is 0.1, this one has 0.2" in err
 
