@@ -188,7 +188,9 @@ class Member(HoldsItems):
 
         `learning` calls it once for each fold of the pairs, and once for the member that stays.
         """
-        raise NotImplementedError  # never called unless a subclass overrides `is_trained`, and then this method too
+        # Not abstract, because most members are not trained on pairs: a subclass whose `is_trained` returns True
+        # overrides this method too, and for all others it is never called.
+        raise NotImplementedError(f"{cls.__name__}.is_trained returns True, so it needs a method `trained`")
 
     @classmethod
     def fitted_last(cls, blend: BlendRanker, data: TrainingData) -> Self | None:
